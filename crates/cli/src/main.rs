@@ -33,15 +33,22 @@ mod replay;
 #[cfg(feature = "server")]
 mod serve;
 mod show;
+mod signals;
 mod tools;
 mod wire;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[cfg(feature = "mcp")]
 use crate::args::Mcp;
 use crate::args::{Args, Command};
 use crate::exit::Exit;
+use crate::signals::until_asked;
+
+/// The time in which tasks end, and with them the programs that they have started. A tool that blocks its thread, or a
+/// read of stdin, does not hold the process for longer.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     let args = match Args::read() {
@@ -81,7 +88,9 @@ fn main() -> ExitCode {
     }
     #[cfg(feature = "mcp")]
     if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
-        return runtime.block_on(mcp::run(command, &args)).into();
+        let exit = runtime.block_on(until_asked(mcp::run(command, &args)));
+        runtime.shutdown_timeout(FAREWELL);
+        return exit.into();
     }
     let known = config_files::Config::load(&args)
         .map_err(model_by_name::SetupError::new)
@@ -100,26 +109,29 @@ fn main() -> ExitCode {
         #[cfg(feature = "otlp")]
         let exporting =
             args.command.runs().then(|| otlp::begin(|problem| output::line(&format!("! {problem}"))));
+        let (registry, config) = (&registry, &config);
         let exit = match args.command {
-            Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color, watched).await,
+            Command::Ask(ask) => until_asked(ask::run(*ask, registry, config, args.color, watched)).await,
             #[cfg(feature = "chat")]
-            Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color, watched).await,
+            Command::Chat(chat) => until_asked(chat::run(*chat, registry, config, args.color, watched)).await,
             #[cfg(feature = "chat")]
-            Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color, watched).await,
+            Command::Resume(resume) => {
+                until_asked(chat::resume(*resume, registry, config, args.color, watched)).await
+            }
             #[cfg(feature = "chat")]
-            Command::Sessions(sessions) => kept::run(sessions, &registry, &config, args.color).await,
+            Command::Sessions(sessions) => kept::run(sessions, registry, config, args.color).await,
             #[cfg(feature = "server")]
-            Command::Keys(keys) => keys::run(keys, &config),
+            Command::Keys(keys) => keys::run(keys, config),
             #[cfg(feature = "server")]
             Command::Serve(_) => Exit::Usage,
-            Command::Tools(tools) => tools::run(tools, &registry, &config).await,
-            Command::Wire(wire) => wire::run(&wire, &registry).await,
+            Command::Tools(tools) => until_asked(tools::run(tools, registry, config)).await,
+            Command::Wire(wire) => wire::run(&wire, registry).await,
             Command::Replay(replay) => replay::run(&replay),
-            Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
-            Command::Doctor(doctor) => doctor::run(&doctor, args.capabilities.as_deref(), &registry).await,
-            Command::Explain(explain) => explain::run(&explain, &registry).await,
+            Command::Models(models) => models::run(&models, args.capabilities.as_deref(), registry).await,
+            Command::Doctor(doctor) => doctor::run(&doctor, args.capabilities.as_deref(), registry).await,
+            Command::Explain(explain) => explain::run(&explain, registry).await,
             #[cfg(feature = "mcp")]
-            Command::Mcp(mcp) => mcp::serve(&mcp.served, &registry, &config).await,
+            Command::Mcp(mcp) => until_asked(mcp::serve(&mcp.served, registry, config)).await,
             #[cfg(feature = "shell")]
             Command::Completions(_) | Command::Man => Exit::Done,
             Command::Config(_) => Exit::Done,
@@ -130,7 +142,6 @@ fn main() -> ExitCode {
         }
         exit
     });
-    // A tool that blocks its thread, or a read of stdin, must not hold the process.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(FAREWELL);
     exit.into()
 }
