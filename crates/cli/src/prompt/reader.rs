@@ -15,7 +15,7 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Behavior, Context, Editor, Helper};
 
-use crate::output::line;
+use crate::output::{is_harmful, line};
 use crate::show::style::Style;
 use crate::show::width::terminal_width;
 use crate::show::wrap::hung;
@@ -197,13 +197,27 @@ impl Completer for Help {
         let line = line.get(..at).unwrap_or(line);
         let (from, texts) = (self.completed)(line).unwrap_or_default();
         let pair = |text: String| Pair { display: text.clone(), replacement: text };
-        Ok((from, texts.into_iter().map(pair).collect()))
+        // The editor writes them as they are.
+        let texts = texts.into_iter().filter(|text| !text.contains(is_harmful));
+        Ok((from, texts.map(pair).collect()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_drive_the_terminal_are_not_completed() {
+        fn completed(_: &str) -> Option<(usize, Vec<String>)> {
+            Some((0, vec!["a.txt".to_owned(), "a\x1b]0;owned\x07.txt".to_owned()]))
+        }
+        let help = Help { style: Style::default(), completed };
+        let history = FileHistory::new();
+        let (_, found) = help.complete("a", 1, &Context::new(&history)).unwrap();
+        let found: Vec<&str> = found.iter().map(|pair| &*pair.replacement).collect();
+        assert_eq!(found, ["a.txt"]);
+    }
 
     #[test]
     fn lines_are_joined() {
