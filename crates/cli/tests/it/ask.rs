@@ -312,6 +312,19 @@ fn what_cannot_be_read_is_no_success() {
         (&["ask", " \n"], 2, "says nothing"),
         (&["ask", "x", "--include", ""], 3, "no pattern"),
     ];
+    let tokens = |told: &str| {
+        let count = told.split("has about ").nth(1).unwrap().split(' ').next().unwrap();
+        count.replace(',', "").parse::<u64>().unwrap()
+    };
+    // Each tool counts as in the list of tools.
+    let listed =
+        attache(&["tools", "--json", "-f", INBOX]).env("ATTACHE_HOME", home.path()).output().unwrap();
+    let listed: Vec<Value> =
+        text(&listed.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: u64 = listed.iter().map(|tool| tool["tokens"].as_u64().unwrap()).sum();
+    let bare = [&arguments[..3], &arguments[5..]].concat();
+    let bare = attache(&bare).env("ATTACHE_HOME", home.path()).output().unwrap();
+    assert!(tokens(&text(&bare.stdout)) > all, "{all}: {}", text(&bare.stdout));
     for (arguments, code, word) in cases {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
