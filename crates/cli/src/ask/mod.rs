@@ -37,7 +37,7 @@ use crate::show::watch::{Notice, Watch, Watched, tell_left};
 pub(crate) use attached::{Attachments, file, piped_in};
 #[cfg(feature = "server")]
 pub(crate) use build::build_plain;
-pub(crate) use build::{Wanted, build, folders};
+pub(crate) use build::{Wanted, build, folders, routing};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]
 pub(crate) use follow::follow;
