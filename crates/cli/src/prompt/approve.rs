@@ -4,6 +4,7 @@ use attache_agent::{AgentRun, ApprovalRequest, Decision, DeferredRequest, Outcom
 use serde_json::Value;
 
 use super::reader::{Line, Reader};
+use crate::ask::ASKS_ITSELF;
 use crate::output::{harmless, is_harmful, short};
 use crate::show::style::Style;
 
@@ -82,7 +83,7 @@ async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> O
                 let pretty = serde_json::from_str::<Value>(arguments)
                     .and_then(|arguments| serde_json::to_string_pretty(&arguments))
                     .unwrap_or_else(|_| arguments.to_owned());
-                let reason = request.reason.as_deref().unwrap_or("the tool itself asks before each call");
+                let reason = request.reason.as_deref().unwrap_or(ASKS_ITSELF);
                 reader.tell(&style.dim(format!("  {}\n{}", harmless(reason), harmless(&pretty))));
             }
             _ => reader.tell(&style.dim("  y, n, a, e or w; Ctrl-C leaves it open")),
