@@ -24,7 +24,6 @@ pub(crate) struct Config {
 impl Config {
     /// Reads the files that count.
     pub(crate) fn load(args: &Args) -> Result<Self, String> {
-        home_is_absolute()?;
         let Files { read, untrusted } = Files::read(args).map_err(|problems| told(&problems))?;
         let said = attache_config::Config::usable(read, &|name| std::env::var(name).ok());
         let said = said.map_err(|problems| told(&problems))?;
@@ -117,7 +116,8 @@ pub(crate) fn trusted() -> Option<Trusted> {
     folder(Folder::Data).map(|folder| Trusted::in_folder(folder.join("trusted")))
 }
 
-fn home_is_absolute() -> Result<(), String> {
+/// Says so where the folder that a variable names depends on the working folder.
+pub(crate) fn home_is_absolute() -> Result<(), String> {
     let home = std::env::var_os("ATTACHE_HOME").filter(|home| !home.is_empty());
     match home.is_some_and(|home| Path::new(&home).is_relative()) {
         true => Err("ATTACHE_HOME is a relative path; set it to an absolute one".to_owned()),

@@ -18,6 +18,12 @@ pub(crate) enum Exit {
     Incomplete,
     /// Ctrl-C.
     Cancelled,
+    /// SIGTERM.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there is no such signal"))]
+    Terminated,
+    /// SIGHUP: the terminal is gone.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there is no such signal"))]
+    HungUp,
 }
 
 impl Exit {
@@ -30,6 +36,8 @@ impl Exit {
             Self::Setup => 3,
             Self::Incomplete => 4,
             Self::Cancelled => 130,
+            Self::Terminated => 143,
+            Self::HungUp => 129,
         }
     }
 
@@ -52,8 +60,10 @@ Exit codes:
   1    failed: the provider or a tool failed, input could not be understood, or output could not be written
   2    the command line makes no sense
   3    something must be set up first: a key, a model, a folder with something to read
-  4    no full answer: a limit, a refusal or a filter ended it, or a call waits for an approval or an answer
-  130  cancelled by Ctrl-C";
+  4    no full answer: a limit, a refusal or a filter ended it, or a call waits for an approval or an answer; `sessions
+       search` found nothing
+  130  cancelled by Ctrl-C
+  129, 143  ended by SIGHUP or SIGTERM";
 
 /// The lines for `--help` of `doctor`.
 pub(crate) const DOCTOR_CODES: &str = "\

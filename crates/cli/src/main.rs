@@ -28,24 +28,30 @@ mod output;
 mod overlay;
 #[cfg(feature = "chat")]
 mod prompt;
+mod replaced;
 mod replay;
 #[cfg(feature = "server")]
 mod serve;
 mod show;
+mod signals;
 mod tools;
 mod wire;
 
 use std::process::ExitCode;
-
-use clap::Parser;
+use std::time::Duration;
 
 #[cfg(feature = "mcp")]
 use crate::args::Mcp;
 use crate::args::{Args, Command};
 use crate::exit::Exit;
+use crate::signals::until_asked;
+
+/// The time in which tasks end, and with them the programs that they have started. A tool that blocks its thread, or a
+/// read of stdin, does not hold the process for longer.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::read() {
         Ok(args) => args,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
@@ -54,13 +60,18 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
+    #[cfg(feature = "shell")]
     match &args.command {
-        #[cfg(feature = "shell")]
         Command::Completions(completions) => return complete::completions(completions.shell).into(),
-        #[cfg(feature = "shell")]
         Command::Man => return complete::man().into(),
-        Command::Config(configuration) => return config_command::run(configuration, &args).into(),
         _ => {}
+    }
+    let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
+    if let Err(problem) = config_files::home_is_absolute() {
+        return ask::failed(as_json, Exit::Setup, &problem).into();
+    }
+    if let Command::Config(configuration) = &args.command {
+        return config_command::run(configuration, &args).into();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -69,7 +80,6 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let as_json = matches!(&args.command, Command::Ask(ask) if ask.json);
     let watched = show::watch::Watch::new();
     if !args.command.has_log()
         && let Err(problem) = log::of_command(&args.command, &watched.0)
@@ -78,7 +88,9 @@ fn main() -> ExitCode {
     }
     #[cfg(feature = "mcp")]
     if let Command::Mcp(Mcp { command: Some(command), .. }) = &args.command {
-        return runtime.block_on(mcp::run(command, &args)).into();
+        let exit = runtime.block_on(until_asked(mcp::run(command, &args)));
+        runtime.shutdown_timeout(FAREWELL);
+        return exit.into();
     }
     let known = config_files::Config::load(&args)
         .map_err(model_by_name::SetupError::new)
@@ -97,26 +109,29 @@ fn main() -> ExitCode {
         #[cfg(feature = "otlp")]
         let exporting =
             args.command.runs().then(|| otlp::begin(|problem| output::line(&format!("! {problem}"))));
+        let (registry, config) = (&registry, &config);
         let exit = match args.command {
-            Command::Ask(ask) => ask::run(*ask, &registry, &config, args.color, watched).await,
+            Command::Ask(ask) => until_asked(ask::run(*ask, registry, config, args.color, watched)).await,
             #[cfg(feature = "chat")]
-            Command::Chat(chat) => chat::run(*chat, &registry, &config, args.color, watched).await,
+            Command::Chat(chat) => until_asked(chat::run(*chat, registry, config, args.color, watched)).await,
             #[cfg(feature = "chat")]
-            Command::Resume(resume) => chat::resume(*resume, &registry, &config, args.color, watched).await,
+            Command::Resume(resume) => {
+                until_asked(chat::resume(*resume, registry, config, args.color, watched)).await
+            }
             #[cfg(feature = "chat")]
-            Command::Sessions(sessions) => kept::run(sessions, &registry, &config, args.color).await,
+            Command::Sessions(sessions) => kept::run(sessions, registry, config, args.color).await,
             #[cfg(feature = "server")]
-            Command::Keys(keys) => keys::run(keys, &config),
+            Command::Keys(keys) => keys::run(keys, config),
             #[cfg(feature = "server")]
             Command::Serve(_) => Exit::Usage,
-            Command::Tools(tools) => tools::run(tools, &registry, &config).await,
-            Command::Wire(wire) => wire::run(&wire, &registry).await,
+            Command::Tools(tools) => until_asked(tools::run(tools, registry, config)).await,
+            Command::Wire(wire) => wire::run(&wire, registry).await,
             Command::Replay(replay) => replay::run(&replay),
-            Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
-            Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
-            Command::Explain(explain) => explain::run(&explain, &registry).await,
+            Command::Models(models) => models::run(&models, args.capabilities.as_deref(), registry).await,
+            Command::Doctor(doctor) => doctor::run(&doctor, args.capabilities.as_deref(), registry).await,
+            Command::Explain(explain) => explain::run(&explain, registry).await,
             #[cfg(feature = "mcp")]
-            Command::Mcp(mcp) => mcp::serve(&mcp.served, &registry, &config).await,
+            Command::Mcp(mcp) => until_asked(mcp::serve(&mcp.served, registry, config)).await,
             #[cfg(feature = "shell")]
             Command::Completions(_) | Command::Man => Exit::Done,
             Command::Config(_) => Exit::Done,
@@ -127,7 +142,6 @@ fn main() -> ExitCode {
         }
         exit
     });
-    // A tool that blocks its thread, or a read of stdin, must not hold the process.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(FAREWELL);
     exit.into()
 }

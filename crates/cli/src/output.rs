@@ -56,12 +56,14 @@ pub(crate) fn piece(text: &str) {
 
 /// Text from a model, a tool or a file, safe for a terminal: control characters other than line breaks and tabs are
 /// shown as `�`, so that no document can move the cursor or rename the window, and so are those that turn the direction
-/// of what follows.
+/// of what follows. Lines that end as on Windows end as all others, also where a piece of a text ends inside of that.
 pub(crate) fn harmless(text: &str) -> String {
     let bad = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
     if !text.contains(bad) {
         return text.to_owned();
     }
+    let text = text.replace("\r\n", "\n");
+    let text = text.strip_suffix('\r').unwrap_or(&text);
     text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -99,6 +101,7 @@ mod tests {
     #[test]
     fn documents_cannot_drive_the_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\tc\n"), "a\u{fffd}[2Jb\tc\n");
+        assert_eq!(harmless("a\r\nb\rc\r"), "a\nb\u{fffd}c");
         assert_eq!(short("ab  \n cd ef", 5), "ab cd…");
         let error = std::io::Error::other("no\x1b[2J\nway");
         assert_eq!(with_causes(&error), "no\u{fffd}[2J way");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,13 +11,21 @@ use attache_core::calendar::date_of;
 use attache_models::Registry;
 use toml::{Table, Value};
 
-/// True if a file may be written that begins with `mark`: what somebody wrote by hand is not overwritten.
-pub(crate) fn may_write(file: &Path, mark: &str) -> Result<(), String> {
+use crate::exit::Exit;
+use crate::replaced::is_same;
+
+/// Says why a file that begins with `mark` may not be written: what somebody wrote by hand is not overwritten, nor what
+/// is `known` from it.
+pub(crate) fn may_write(file: &Path, mark: &str, known: Option<&Path>) -> Result<(), (Exit, String)> {
+    if known.is_some_and(|known| is_same(known, file)) {
+        // All that it says is known then, and it would be written without that.
+        return Err((Exit::Usage, "it is the file of --capabilities; save to another".to_owned()));
+    }
     match std::fs::read_to_string(file) {
         Ok(text) if text.starts_with(mark) || text.trim().is_empty() => Ok(()),
-        Ok(_) => Err("it is there already, and no profile of ours".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.to_string()),
+        Ok(_) => Err((Exit::Setup, "it is there already, and no profile of ours".to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err((Exit::Setup, error.to_string())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
-use attache_core::{Completion, ToolCall, Usage};
+use attache_core::{Completion, ErrorKind, ToolCall, Usage};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 use attache_transport::cassette::{Cassette, Interaction, chunked};
@@ -32,6 +32,10 @@ pub(crate) fn run(replay: &Replay) -> Exit {
         };
         for (index, interaction) in cassette.interactions.iter().enumerate() {
             let told = tell(file, index, interaction, replay.chunk_seed);
+            let told = told.map(|(told, is_understood)| {
+                exit = exit.and(is_understood);
+                told
+            });
             let told = told.unwrap_or_else(|problem| {
                 fail(&format!("{} #{index}: {problem}", file.display()));
                 exit = Exit::Failed;
@@ -50,9 +54,15 @@ fn shown(file: &Path) -> String {
     file.display().to_string()
 }
 
-fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>) -> Result<Value, String> {
+/// The line of an interaction, and whether its reply was understood to its end.
+fn tell(
+    file: &Path,
+    index: usize,
+    interaction: &Interaction,
+    seed: Option<u64>,
+) -> Result<(Value, bool), String> {
     let Some((api, codec)) = api(interaction) else {
-        return Ok(json!({ "file": shown(file), "index": index, "kind": "other" }));
+        return Ok((json!({ "file": shown(file), "index": index, "kind": "other" }), true));
     };
     let response = &interaction.response;
     let status = StatusCode::from_u16(response.status)
@@ -67,7 +77,11 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
     let Completion { message, usage, finish_reason, raw_finish_reason, .. } = &completion;
     // A reply that failed has no finish of its own.
     let finish_reason = (error.is_none() || raw_finish_reason.is_some()).then_some(finish_reason);
-    Ok(json!({
+    // What a provider refused was understood.
+    let is_understood = error
+        .as_ref()
+        .is_none_or(|error| !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::StreamCut));
+    let told = json!({
         "file": shown(file),
         "index": index,
         "api": api,
@@ -84,7 +98,8 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
             "message": error.message(),
             "retryable": error.is_retryable(),
         })),
-    }))
+    });
+    Ok((told, is_understood))
 }
 
 /// The API of a model call, and what reads it; `None` for what is none, such as files and token counts.

@@ -17,6 +17,7 @@ use attache_transport::{Ask, Codec, GuardedFetcher};
 use serde_json::{Map, Value, json};
 
 use crate::args;
+use crate::ask::routing;
 use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, with_causes, written};
@@ -97,7 +98,8 @@ async fn routed(
     tools: &ToolSet,
     fetch: bool,
 ) -> Result<Routing, ProviderError> {
-    let options = RouteOptions::new();
+    // That of `ask`, whose runs are read here.
+    let options = routing();
     let materials = gathered(messages, capabilities, &options, fetch).await;
     route(messages, capabilities, tools, &materials, &options)
 }

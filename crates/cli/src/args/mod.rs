@@ -12,9 +12,10 @@ mod serve;
 mod session;
 mod value;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{CODES, DOCTOR_CODES};
 use crate::show::style::When;
@@ -45,6 +46,28 @@ pub(crate) struct Args {
     pub(crate) color: When,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// The command line.
+    ///
+    /// # Errors
+    /// It makes no sense, or asks for help.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let mut command = without_empty(<Self as CommandFactory>::command());
+        let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The command, for which a variable that is empty is none.
+fn without_empty(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| match arg.get_env().is_some_and(is_empty) {
+        true => arg.env(Option::<&'static str>::None),
+        false => arg,
+    });
+    command.mut_subcommands(without_empty)
 }
 
 #[derive(Debug, Subcommand)]

@@ -69,7 +69,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The routing of documents for people who attach them: what a model does not take as it is may be read as text.
-pub(super) fn routing() -> RouteOptions {
+pub(crate) fn routing() -> RouteOptions {
     RouteOptions::new().with_convert_author_documents(true)
 }
 

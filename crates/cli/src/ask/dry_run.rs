@@ -14,6 +14,7 @@ use crate::model_by_name::{OFFLINE, SetupError};
 use crate::output::short;
 use crate::show::number::{counted, grouped};
 use crate::show::width::terminal_width;
+use crate::tools::sent;
 use crate::wire::gathered;
 
 pub(super) async fn told(
@@ -66,13 +67,17 @@ pub(super) async fn told(
     let count = |text: &str| EstimatedTokens.count_for(text, &row);
     let words: u64 = count(system)
         + count(&ask.question)
-        + tools.iter().map(|(_, tool)| count(&tool.input_schema().to_string())).sum::<u64>();
+        + tools.iter().map(|(name, tool)| count(&sent(name, tool))).sum::<u64>();
     let tokens = words + report.tokens();
     text.push_str(&format!("\nThe first request has about {} tokens", grouped(tokens)));
     if let Some(window) = row.context_window {
         text.push_str(&format!(", of a window of {}", grouped(window)));
     }
     text.push_str(".\n");
+    #[cfg(feature = "chat")]
+    if ask.kept.is_chosen() {
+        text.push_str("Those of what the session holds come on top.\n");
+    }
     let whole_name = format!("{}/{}", name.split('/').next().unwrap_or_default(), row.model);
     match &config.prices {
         Some(prices) => match prices

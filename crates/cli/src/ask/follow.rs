@@ -12,6 +12,7 @@ use crate::model_by_name;
 use crate::output::{answer, fail, line, with_causes, written};
 use crate::show::terminal::Terminal;
 use crate::show::watch::Notice;
+use crate::signals::LookedAfter;
 
 /// The time between two looks at what is waited for.
 const TICK: Duration = Duration::from_millis(200);
@@ -32,18 +33,17 @@ pub(crate) async fn follow(
     as_json: bool,
 ) -> Followed {
     let control = run.control();
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let signals = LookedAfter::interrupts();
+    let mut interrupted = std::pin::pin!(signals.asked());
     let mut listening = true;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let event = tokio::select! {
             biased;
-            signal = &mut interrupted, if listening => {
+            _ = &mut interrupted, if listening => {
                 listening = false;
-                if signal.is_ok() {
-                    control.cancel_because("Ctrl-C");
-                }
+                control.cancel_because("Ctrl-C");
                 continue;
             }
             Some(notice) = notices.recv() => {

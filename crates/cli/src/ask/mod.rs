@@ -28,6 +28,7 @@ use crate::json;
 use crate::kept::{self, Kept};
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
+use crate::replaced::is_same;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 #[cfg(feature = "chat")]
@@ -37,10 +38,12 @@ use crate::show::watch::{Notice, Watch, Watched, tell_left};
 pub(crate) use attached::{Attachments, file, piped_in};
 #[cfg(feature = "server")]
 pub(crate) use build::build_plain;
-pub(crate) use build::{Wanted, build, folders};
+pub(crate) use build::{Wanted, build, folders, routing};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]
 pub(crate) use follow::follow;
+#[cfg(feature = "chat")]
+pub(crate) use open_question::ASKS_ITSELF;
 use open_question::Shows;
 #[cfg(feature = "chat")]
 pub(crate) use save::{exported, writable};
@@ -96,6 +99,12 @@ async fn prepared(
         ask.model.base_url.as_deref(),
     );
     let spec = ask.schema.as_deref().map(schema).transpose().map_err(|problem| (Exit::Usage, problem))?;
+    if let (Some(save), Some(record)) = (&ask.save, &ask.record)
+        && is_same(save, record)
+    {
+        let problem = format!("{} cannot be the conversation and the recording", save.display());
+        return Err((Exit::Usage, problem));
+    }
     if !ask.dry_run {
         for file in ask.save.iter().chain(&ask.record) {
             save::writable(file).map_err(|problem| (Exit::Failed, problem))?;
@@ -142,6 +151,16 @@ async fn prepared(
             if !ask.shown.quiet {
                 line(&format!("· in the session {}", session.id()));
             }
+            let last = session.last().await.map_err(|error| setup(kept::failed(&error)))?;
+            // A question closes all else that is open.
+            if last.is_some_and(|last| !last.approvals.is_empty()) {
+                let id = session.id();
+                let problem = format!(
+                    "nothing was asked: a call in the session {id} waits for your approval; `attache resume {id}` \
+                     asks you"
+                );
+                return Err((Exit::Incomplete, problem));
+            }
             Some(session)
         }
         None => None,
@@ -168,7 +187,9 @@ async fn prepared(
         Some(session) => session.resume(),
         None => agent.resume(Arc::clone(&journal)),
     };
-    let shows = Shows { terminal, notices, as_json: ask.json, color };
+    let approvals = config.said.approvals().with_allowed(&ask.permitted.allow);
+    let shows =
+        Shows { terminal, notices, as_json: ask.json, color, approvals, asks_first: ask.permitted.ask_first };
     let Followed { mut exit, result } = open_question::followed(run, again, shows).await.map_err(setup)?;
     wanted.outside.close().await;
     if let (None, Some(file)) = (&result, &ask.save) {
@@ -226,5 +247,7 @@ fn schema(text: &str) -> Result<OutputSpec, String> {
     if !schema.is_object() {
         return Err(wrong("a schema is an object".to_owned()));
     }
-    Ok(OutputSpec::new(OutputSchema::from(schema)))
+    let schema = OutputSchema::from(schema);
+    schema.schema().map_err(|error| wrong(error.to_string()))?;
+    Ok(OutputSpec::new(schema))
 }

@@ -1,21 +1,24 @@
 //! A question whose run asks the user something.
 
-#[cfg(feature = "chat")]
-use std::io::IsTerminal;
-
 use attache_agent::AgentRun;
+use attache_config::Approvals;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::follow::{Followed, follow};
 use crate::model_by_name::SetupError;
-use crate::output::line;
+use crate::output::{harmless, line};
 #[cfg(feature = "chat")]
-use crate::prompt::{approve::answered, reader::Reader};
+use crate::prompt::approve::answered;
+#[cfg(feature = "chat")]
+use crate::prompt::reader::{Reader, is_attended};
 #[cfg(feature = "chat")]
 use crate::show::style::Style;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 use crate::show::watch::Notice;
+
+/// The reason where nobody gave one.
+pub(crate) const ASKS_ITSELF: &str = "the tool itself asks before each call";
 
 /// The places where a run is shown.
 pub(super) struct Shows<'n> {
@@ -24,6 +27,9 @@ pub(super) struct Shows<'n> {
     pub(super) as_json: bool,
     #[cfg_attr(not(feature = "chat"), expect(dead_code, reason = "nobody is asked"))]
     pub(super) color: When,
+    /// The approvals, with all that is allowed beforehand.
+    pub(super) approvals: Approvals,
+    pub(super) asks_first: bool,
 }
 
 /// Shows a run, asks the user what it asks, and goes on with it until it ends. A call stays open
@@ -34,7 +40,7 @@ pub(super) async fn followed(
     mut shows: Shows<'_>,
 ) -> Result<Followed, SetupError> {
     #[cfg(feature = "chat")]
-    if std::io::stdin().is_terminal() && !shows.as_json {
+    if !shows.as_json && is_attended() {
         return asked(run, again, shows).await;
     }
     let _nobody = again;
@@ -42,9 +48,17 @@ pub(super) async fn followed(
     if let (Some(Ok(outcome)), false) = (&followed.result, shows.as_json) {
         for request in &outcome.approvals {
             let name = &request.call.name;
-            line(&format!(
-                "! {name} was not run: somebody must approve it; `--allow {name}` does beforehand"
-            ));
+            let allows = |approvals: &Approvals| approvals.allows(name);
+            // `--ask-first` and lists that ask count more, and some tools ask by themselves.
+            let helps = !allows(&shows.approvals)
+                && !shows.asks_first
+                && allows(&shows.approvals.clone().with_allowed([name.as_str()]));
+            let reason = match &request.reason {
+                _ if helps => format!("`--allow {name}` does beforehand"),
+                Some(reason) => reason.clone(),
+                None => ASKS_ITSELF.to_owned(),
+            };
+            line(&harmless(&format!("! {name} was not run: somebody must approve it; {reason}")));
         }
     }
     Ok(followed)
@@ -56,7 +70,7 @@ async fn asked(
     again: impl Fn() -> AgentRun,
     shows: Shows<'_>,
 ) -> Result<Followed, SetupError> {
-    let Shows { terminal, notices, as_json, color } = shows;
+    let Shows { terminal, notices, as_json, color, .. } = shows;
     let style = Style::of_stderr(color);
     let mut terminal = terminal.in_chat();
     let mut reader = None;

@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let is_quiet = chat.talk.shown.quiet;
     let begun = begin(chat.talk, (&chat.kept, false), registry, config, color, watch, &mut notices).await;
     let talked = match begun {
-        Ok(mut chat) => chat.talk().await,
+        Ok(mut chat) => chat.talk(Exit::Done).await,
         Err(error) => Err(error),
     };
     done(talked, &mut notices, is_quiet)
@@ -62,7 +62,7 @@ pub(crate) async fn resume(
     let begun = begin(resume.talk, (&kept, true), registry, config, color, watch, &mut notices).await;
     let talked = match begun {
         Ok(mut chat) => match chat.go_on().await {
-            Ok(()) => chat.talk().await,
+            Ok(exit) => chat.talk(exit.unwrap_or(Exit::Done)).await,
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
@@ -185,10 +185,10 @@ impl Chat<'_> {
         self.session.state() == attache_agent::SessionState::New
     }
 
-    /// Reads and answers until the user leaves.
-    async fn talk(&mut self) -> Result<Exit, SetupError> {
+    /// Reads and answers until the user leaves. `exit` is the end of the answer before.
+    async fn talk(&mut self, mut exit: Exit) -> Result<Exit, SetupError> {
         self.welcome().await?;
-        let (mut exit, mut is_readable) = (Exit::Done, true);
+        let mut is_readable = true;
         loop {
             let said = match self.reader.read("› ", "", true).await {
                 Line::Said(said) => said,
@@ -282,16 +282,16 @@ impl Chat<'_> {
         self.follow(self.session.run(input)).await
     }
 
-    /// Goes on with the last run of the session, if it did not come to its end.
-    async fn go_on(&mut self) -> Result<(), SetupError> {
+    /// Goes on with the last run of the session, if it did not come to its end, and yields how that ended.
+    async fn go_on(&mut self) -> Result<Option<Exit>, SetupError> {
         let runs = self.session.runs().await.map_err(|error| kept::failed(&error))?;
         let last = self.session.last().await.map_err(|error| kept::failed(&error))?;
         let waits = last.is_some_and(|last| !last.pending.is_empty());
-        if waits || runs.last().is_some_and(|run| run.ended.is_none()) {
-            self.note("· the last answer was not finished; going on with it");
-            self.follow(self.session.resume()).await;
+        if !waits && runs.last().is_none_or(|run| run.ended.is_some()) {
+            return Ok(None);
         }
-        Ok(())
+        self.note("· the last answer was not finished; going on with it");
+        Ok(Some(self.follow(self.session.resume()).await))
     }
 
     /// Shows a run, and asks the user what it asks, until it ends.

@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
 use crate::overlay::{may_write, overlay};
+use crate::replaced::put;
 use crate::show::table::{Table, filled};
 use crate::show::width::terminal_width;
 
@@ -32,9 +33,9 @@ use crate::show::width::terminal_width;
 const MODEST: u64 = 200_000;
 
 /// Runs the command. Ctrl-C ends it at once.
-pub(crate) async fn run(doctor: &args::Doctor, registry: &Registry) -> Exit {
+pub(crate) async fn run(doctor: &args::Doctor, capabilities: Option<&Path>, registry: &Registry) -> Exit {
     tokio::select! {
-        exit = Box::pin(visit(doctor, registry)) => exit,
+        exit = Box::pin(visit(doctor, capabilities, registry)) => exit,
         Ok(()) = tokio::signal::ctrl_c() => {
             line("attache: cancelled; nothing was saved");
             Exit::Cancelled
@@ -42,7 +43,7 @@ pub(crate) async fn run(doctor: &args::Doctor, registry: &Registry) -> Exit {
     }
 }
 
-async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
+async fn visit(doctor: &args::Doctor, capabilities: Option<&Path>, registry: &Registry) -> Exit {
     let registry = model_by_name::at(registry, doctor.base_url.as_deref());
     if let Err(error) = registry.codec(&doctor.model)
         && matches!(error.reason, Unresolved::NoWire)
@@ -59,10 +60,10 @@ async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
         }
     };
     if let Some(file) = doctor.save.as_deref()
-        && let Err(problem) = may_write(file, profile::MARK)
+        && let Err((exit, problem)) = may_write(file, profile::MARK, capabilities)
     {
         fail(&format!("{}: {problem}", file.display()));
-        return Exit::Setup;
+        return exit;
     }
     let probes = plan::plan(&patient.row, doctor.max_tokens);
     let probes: Vec<Ready> = probes.into_iter().map(|probe| patient.ready(probe)).collect();
@@ -142,10 +143,7 @@ fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
             "{name} runs inside this process: it needs no network and no key, and there is no endpoint to probe"
         )
     };
-    match answer(&format!("{text}\n")) {
-        Ok(()) => Exit::Done,
-        Err(_) => Exit::Failed,
-    }
+    written(answer(&format!("{text}\n")))
 }
 
 /// The most that the probes take.
@@ -232,8 +230,19 @@ fn summary(patient: &Patient<'_>, examination: &Examination) -> serde_json::Valu
 fn save(file: &Path, patient: &Patient<'_>, host: &str, examination: &Examination) -> Result<(), String> {
     let wanted = profile::corrected(&patient.row, examination);
     let overlay = overlay(patient.registry(), patient.name(), &patient.row, &wanted)?;
+    // A profile of an earlier time would lose what it says.
+    let is_there = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() > 0);
+    let left = match examination.stopped {
+        Some(_) if is_there || overlay.is_empty() => Some("it ended early"),
+        None if is_there && overlay.is_empty() => Some("nothing differs"),
+        _ => None,
+    };
+    if let Some(reason) = left {
+        line(&format!("· {reason}; {} was not written", file.display()));
+        return Ok(());
+    }
     let text = profile::file(&overlay, patient.name(), host, examination);
-    std::fs::write(file, text).map_err(|error| error.to_string())?;
+    put(file, &text).map_err(|error| error.to_string())?;
     line(&match overlay.is_empty() {
         true => format!("· nothing differs; {} says so", file.display()),
         false => format!("· {} holds what differs: give it to --capabilities", file.display()),

@@ -10,6 +10,7 @@ use attache_config::{Config, ConfigFile, NewServer, with_mcp_server, without_mcp
 use crate::config_files::{own_file, told};
 use crate::exit::Exit;
 use crate::output::line;
+use crate::replaced::put;
 
 /// The time that another change of the file may take, and the pause between two looks.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -120,21 +121,6 @@ fn target(file: &Path) -> PathBuf {
     std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned())
 }
 
-/// Writes the whole file or nothing of it: through one beside it, which takes its place. A link stays one.
 fn write(file: &Path, text: &str) -> Result<(), String> {
-    let told = |error: std::io::Error| wrong(file, &error.to_string());
-    let target = target(file);
-    let beside = target.with_extension(format!("toml.{}", std::process::id()));
-    // A link that somebody put there is not followed.
-    let mut new = File::create_new(&beside).map_err(told)?;
-    let written = std::io::Write::write_all(&mut new, text.as_bytes())
-        .and_then(|()| match std::fs::metadata(&target) {
-            Ok(found) => std::fs::set_permissions(&beside, found.permissions()),
-            Err(_) => Ok(()),
-        })
-        .and_then(|()| std::fs::rename(&beside, &target));
-    written.map_err(|error| {
-        let _left = std::fs::remove_file(&beside);
-        told(error)
-    })
+    put(file, text).map_err(|error| wrong(file, &error.to_string()))
 }

@@ -22,11 +22,7 @@ pub(super) async fn login(name: &str, args: &Args) -> Result<Exit, String> {
             harmless(address)
         ));
     };
-    let done = tokio::select! {
-        done = server.login(shown) => done,
-        _ = tokio::signal::ctrl_c() => return Ok(Exit::Cancelled),
-    };
-    done.map_err(|error| with_causes(&error))?;
+    server.login(shown).await.map_err(|error| with_causes(&error))?;
     let connected = server.connect().await;
     server.close().await;
     connected

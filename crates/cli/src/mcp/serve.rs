@@ -14,6 +14,7 @@ use crate::config_tools::Outside;
 use crate::exit::Exit;
 use crate::model_by_name::{self, OFFLINE, SetupError};
 use crate::output::{fail, line, with_causes};
+use crate::signals::LookedAfter;
 
 /// The variable that holds the token of clients over HTTP. It is no option: everybody on a machine sees those.
 const TOKEN: &str = "ATTACHE_MCP_TOKEN";
@@ -76,9 +77,11 @@ async fn done(served: &Served, registry: &Registry, config: &Config) -> Result<E
             None => service.serve_stdio().await,
         }
     };
+    // Servers of the configuration are left as at every end: they may do something before theirs.
+    let signals = LookedAfter::all();
     let result = tokio::select! {
         result = serving => result.map(|()| Exit::Done),
-        signal = tokio::signal::ctrl_c() => signal.map(|()| Exit::Cancelled).map_err(McpServeError::from),
+        exit = signals.asked() => Ok(exit),
     };
     wanted.outside.close().await;
     result.map_err(|error| (Exit::Failed, with_causes(&error)))

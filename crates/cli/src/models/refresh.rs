@@ -1,7 +1,5 @@
 //! The models that a provider's server has, and what it says of those that the table does not know.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -15,6 +13,7 @@ use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::overlay::{Overlay, date, may_write, overlay};
+use crate::replaced::put;
 
 /// The first words of every file of ours. A file that begins otherwise is not overwritten.
 const MARK: &str = "# attache models";
@@ -34,18 +33,10 @@ pub(super) async fn run(
     registry: &Registry,
 ) -> Exit {
     if let Some(file) = models.save.as_deref()
-        && capabilities.is_some_and(|known| is_same(known, file))
-    {
-        // All that it says is known then, and it would be written without that.
-        let problem = "it is the file of --capabilities; save to another";
-        fail(&format!("{}: {problem}", file.display()));
-        return Exit::Usage;
-    }
-    if let Some(file) = models.save.as_deref()
-        && let Err(problem) = may_write(file, MARK)
+        && let Err((exit, problem)) = may_write(file, MARK, capabilities)
     {
         fail(&format!("{}: {problem}", file.display()));
-        return Exit::Setup;
+        return exit;
     }
     let registry = model_by_name::at(registry, models.base_url.as_deref());
     let asking = registry.list_models(provider);
@@ -147,11 +138,6 @@ fn as_json(model: &Found) -> String {
     format!("{line}\n")
 }
 
-/// True if two paths lead to one file that is there.
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
-}
-
 /// Writes what the server says beyond what is known.
 fn save(file: &Path, provider: &str, found: &[Found]) -> Result<(), String> {
     // A file of an earlier time would lose what it says.
@@ -171,31 +157,4 @@ fn save(file: &Path, provider: &str, found: &[Found]) -> Result<(), String> {
     put(file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
     line(&format!("· {} holds it: give it to --capabilities", file.display()));
     Ok(())
-}
-
-/// Puts a text in the place of a file, all of it or nothing.
-fn put(file: &Path, text: &str) -> io::Result<()> {
-    // A link stays one.
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let old = std::fs::metadata(&file).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        // Devices and pipes are written to, not replaced.
-        return std::fs::write(&file, text);
-    }
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = file.with_file_name(name);
-    // Whatever stands there is not ours to overwrite.
-    let mut written = OpenOptions::new().write(true).create_new(true).open(&new)?;
-    let all = written.write_all(text.as_bytes());
-    // Open files cannot be moved everywhere.
-    drop(written);
-    let done = all
-        .and_then(|()| old.map_or(Ok(()), |old| std::fs::set_permissions(&new, old.permissions())))
-        .and_then(|()| std::fs::rename(&new, &file));
-    if done.is_err() {
-        // The first failure is told; a second one, that the file stays, would hide it.
-        let _stays = std::fs::remove_file(&new);
-    }
-    done
 }

@@ -1,21 +1,15 @@
 //! Questions of a run to the user in its middle.
 
-use std::io::IsTerminal;
-
 use attache_agent::{AgentRun, ApprovalRequest, Decision, DeferredRequest, Outcome};
 use serde_json::Value;
 
 use super::reader::{Line, Reader};
-use crate::output::{harmless, is_harmful, line, short};
+use crate::ask::ASKS_ITSELF;
+use crate::output::{harmless, is_harmful, short};
 use crate::show::style::Style;
 
 /// The text that the model reads where the user gives none.
 const DECLINED: &str = "the user declined";
-
-/// True if somebody is there to decide: the lines of a pipe are questions, and no answers to what a run asks.
-fn is_attended() -> bool {
-    std::io::stdin().is_terminal()
-}
 
 /// Arguments as a line to edit. Of the controls of ASCII, JSON has only blanks, and those outside of strings.
 fn editable(arguments: &str) -> String {
@@ -49,16 +43,16 @@ pub(crate) async fn answered(
 /// Asks about a call; `None` if the user leaves it open, or nobody is there.
 async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> Option<Decision> {
     let arguments = request.call.arguments.raw();
-    line(&format!(
+    reader.tell(&format!(
         "{} {} {}",
         style.asks("?"),
         style.bold(short(&request.call.name, 80)),
         short(arguments, 300)
     ));
     if let Some(reason) = &request.reason {
-        line(&style.dim(format!("  {}", short(reason, 300))));
+        reader.tell(&style.dim(format!("  {}", short(reason, 300))));
     }
-    if !is_attended() {
+    if !reader.is_attended() {
         return None;
     }
     loop {
@@ -80,8 +74,8 @@ async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> O
             "e" | "edit" => match reader.read("arguments: ", &editable(arguments), false).await {
                 Line::Said(text) => match serde_json::from_str::<Value>(&text) {
                     Ok(arguments) if arguments.is_object() => return Some(Decision::Edit(arguments)),
-                    Ok(_) => line(&style.bad("  arguments are an object, {…}")),
-                    Err(error) => line(&style.bad(format!("  {error}"))),
+                    Ok(_) => reader.tell(&style.bad("  arguments are an object, {…}")),
+                    Err(error) => reader.tell(&style.bad(format!("  {error}"))),
                 },
                 Line::Interrupted | Line::End | Line::Failed(_) => {}
             },
@@ -89,10 +83,10 @@ async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> O
                 let pretty = serde_json::from_str::<Value>(arguments)
                     .and_then(|arguments| serde_json::to_string_pretty(&arguments))
                     .unwrap_or_else(|_| arguments.to_owned());
-                let reason = request.reason.as_deref().unwrap_or("the tool itself asks before each call");
-                line(&style.dim(format!("  {}\n{}", harmless(reason), harmless(&pretty))));
+                let reason = request.reason.as_deref().unwrap_or(ASKS_ITSELF);
+                reader.tell(&style.dim(format!("  {}\n{}", harmless(reason), harmless(&pretty))));
             }
-            _ => line(&style.dim("  y, n, a, e or w; Ctrl-C leaves it open")),
+            _ => reader.tell(&style.dim("  y, n, a, e or w; Ctrl-C leaves it open")),
         }
     }
 }
@@ -100,14 +94,14 @@ async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> O
 /// Asks what the model wants to know; `None` if the user leaves it open, or nobody is there.
 async fn reply(request: &DeferredRequest, reader: &Reader, style: Style) -> Option<Value> {
     let question = request.deferred.prompt.as_deref().unwrap_or("the model waits for an answer");
-    line(&format!("{} {}", style.asks("?"), harmless(question)));
+    reader.tell(&format!("{} {}", style.asks("?"), harmless(question)));
     let choices =
         request.deferred.schema.as_ref().and_then(|schema| schema.get("enum")).and_then(Value::as_array);
     let choices: Vec<&str> = choices.into_iter().flatten().filter_map(Value::as_str).collect();
     for (number, choice) in choices.iter().enumerate() {
-        line(&format!("  {}. {}", number + 1, harmless(choice)));
+        reader.tell(&format!("  {}. {}", number + 1, harmless(choice)));
     }
-    if !is_attended() {
+    if !reader.is_attended() {
         return None;
     }
     loop {
@@ -116,7 +110,7 @@ async fn reply(request: &DeferredRequest, reader: &Reader, style: Style) -> Opti
         match by_number.copied().or_else(|| choices.iter().copied().find(|choice| *choice == answer)) {
             Some(choice) => return Some(choice.into()),
             None if choices.is_empty() && !answer.is_empty() => return Some(answer.into()),
-            None => line(&style.dim("  name one of them, or its number; Ctrl-C leaves it open")),
+            None => reader.tell(&style.dim("  name one of them, or its number; Ctrl-C leaves it open")),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The lines that the user types.
 
 use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,9 +13,12 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Context, Editor, Helper};
+use rustyline::{Behavior, Context, Editor, Helper};
 
+use crate::output::{is_harmful, line};
 use crate::show::style::Style;
+use crate::show::width::terminal_width;
+use crate::show::wrap::hung;
 
 /// The lines of the history.
 const MAX_HISTORY: usize = 1_000;
@@ -30,9 +35,46 @@ pub(crate) enum Line {
     Failed(String),
 }
 
+/// The terminal of the process, whatever its streams are.
+const TERMINAL: &str = if cfg!(windows) { "CONOUT$" } else { "/dev/tty" };
+/// Terminals in which lines are not edited: the editor writes to stdout there.
+const PLAIN: [&str; 3] = ["dumb", "cons25", "emacs"];
+
+/// The place where somebody sees what they are asked.
+#[derive(Clone)]
+enum Screen {
+    /// The streams of the process.
+    Streams,
+    /// Its terminal: a stream leads elsewhere, and a question that goes there is answered blindly.
+    Terminal(Arc<File>),
+}
+
+impl Screen {
+    /// `None` if nobody is there: the lines of a pipe are questions, and no answers to what a run asks.
+    fn found() -> Option<Self> {
+        let is_seen = io::stdout().is_terminal();
+        if !io::stdin().is_terminal() {
+            return None;
+        }
+        if is_seen && io::stderr().is_terminal() {
+            return Some(Self::Streams);
+        }
+        let is_plain = std::env::var("TERM").is_ok_and(|term| PLAIN.contains(&&*term.to_ascii_lowercase()));
+        let terminal = OpenOptions::new().read(cfg!(windows)).write(true).open(TERMINAL).ok()?;
+        (is_seen || !is_plain).then(|| Self::Terminal(Arc::new(terminal)))
+    }
+}
+
+/// True if somebody is there to decide, and sees about what.
+pub(crate) fn is_attended() -> bool {
+    Screen::found().is_some()
+}
+
 /// Reads lines, with editing and history where a terminal writes them.
 #[derive(Clone)]
 pub(crate) struct Reader {
+    /// `None` if nobody is there.
+    screen: Option<Screen>,
     editor: Arc<Mutex<Editor<Help, FileHistory>>>,
     /// `None` if nothing is found again.
     history: Option<PathBuf>,
@@ -41,10 +83,31 @@ pub(crate) struct Reader {
 impl Reader {
     /// A reader without a history.
     pub(crate) fn new(style: Style) -> Result<Self, String> {
-        let mut editor = Editor::new().map_err(|error| error.to_string())?;
+        let screen = Screen::found();
+        let behavior = match &screen {
+            Some(Screen::Terminal(_)) => Behavior::PreferTerm,
+            Some(Screen::Streams) | None => Behavior::Stdio,
+        };
+        let config = rustyline::Config::builder().behavior(behavior).build();
+        let mut editor = Editor::with_config(config).map_err(|error| error.to_string())?;
         editor.set_helper(Some(Help { style, completed: |_| None }));
         editor.set_max_history_size(MAX_HISTORY).map_err(|error| error.to_string())?;
-        Ok(Self { editor: Arc::new(Mutex::new(editor)), history: None })
+        Ok(Self { screen, editor: Arc::new(Mutex::new(editor)), history: None })
+    }
+
+    /// True if somebody is there to decide, and sees about what.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.screen.is_some()
+    }
+
+    /// Tells a line to whoever is asked next.
+    pub(crate) fn tell(&self, text: &str) {
+        match &self.screen {
+            Some(Screen::Terminal(terminal)) => {
+                let _unwritten = writeln!(&**terminal, "{}", hung(text, terminal_width()));
+            }
+            Some(Screen::Streams) | None => line(text),
+        }
     }
 
     /// The reader with a history in that file, and completions of what is typed.
@@ -134,13 +197,27 @@ impl Completer for Help {
         let line = line.get(..at).unwrap_or(line);
         let (from, texts) = (self.completed)(line).unwrap_or_default();
         let pair = |text: String| Pair { display: text.clone(), replacement: text };
-        Ok((from, texts.into_iter().map(pair).collect()))
+        // The editor writes them as they are.
+        let texts = texts.into_iter().filter(|text| !text.contains(is_harmful));
+        Ok((from, texts.map(pair).collect()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_drive_the_terminal_are_not_completed() {
+        fn completed(_: &str) -> Option<(usize, Vec<String>)> {
+            Some((0, vec!["a.txt".to_owned(), "a\x1b]0;owned\x07.txt".to_owned()]))
+        }
+        let help = Help { style: Style::default(), completed };
+        let history = FileHistory::new();
+        let (_, found) = help.complete("a", 1, &Context::new(&history)).unwrap();
+        let found: Vec<&str> = found.iter().map(|pair| &*pair.replacement).collect();
+        assert_eq!(found, ["a.txt"]);
+    }
 
     #[test]
     fn lines_are_joined() {

@@ -241,8 +241,9 @@ impl Markdown {
         let (mut at, mut before) = (0, line.before);
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let Some(c) = rest.chars().next() else { break };
+            let near = rest.get(..rest.floor_char_boundary(MAX_SPAN)).unwrap_or(rest);
             let found = match c {
-                '`' | '*' | '_' | '[' | '\\' if !look.code => mark(rest, before),
+                '`' | '*' | '_' | '[' | '\\' if !look.code => mark(near, before),
                 _ => Mark::None,
             };
             match found {

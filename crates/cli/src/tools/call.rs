@@ -1,6 +1,5 @@
 //! A call by hand.
 
-use std::io::Read;
 use std::path::Path;
 
 use attache_agent::{Judgement, ToolManager};
@@ -24,10 +23,9 @@ pub(super) async fn call(
 ) -> Result<Exit, SetupError> {
     let arguments = match arguments {
         "-" => {
-            let mut text = String::new();
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| SetupError::new(format!("stdin: {error}")))?;
-            text
+            let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin().lock()));
+            let read = read.await.map_err(|error| SetupError::new(error.to_string()))?;
+            read.map_err(|error| SetupError::new(format!("stdin: {error}")))?
         }
         text => text.to_owned(),
     };
@@ -37,16 +35,10 @@ pub(super) async fn call(
         )));
     }
     let call = ToolCall::new(tool, Arguments::new(arguments));
-    let called = async {
-        // Whoever calls by hand has approved it; what never runs does not run here either.
-        match manager.judge(&call, ToolContext::new()).await {
-            Judgement::Refused(result) => *result,
-            _ => manager.run(&call, ToolContext::new()).await,
-        }
-    };
-    let result = tokio::select! {
-        result = called => result,
-        _ = tokio::signal::ctrl_c() => return Ok(Exit::Cancelled),
+    // Whoever calls by hand has approved it; what never runs does not run here either.
+    let result = match manager.judge(&call, ToolContext::new()).await {
+        Judgement::Refused(result) => *result,
+        _ => manager.run(&call, ToolContext::new()).await,
     };
     let mut exit = match as_json {
         true => written(answer(&format!("{}\n", json_of(&result)))),

@@ -72,6 +72,11 @@ fn tell_left_out(outside: &Outside) {
     }
 }
 
+/// A tool as it is counted: about what a request has of it.
+pub(crate) fn sent(name: &str, definition: &ToolDefinition) -> String {
+    json!([name, definition.description(), definition.input_schema()]).to_string()
+}
+
 /// The tools that are offered.
 struct Offered {
     manager: ToolManager,
@@ -99,8 +104,7 @@ impl Offered {
         let tools = manager.specs().map(|(name, spec)| {
             let definition = &spec.definition;
             let source = known.get(definition.name()).cloned().unwrap_or_else(|| "attache".to_owned());
-            let text = json!([name, definition.description(), definition.input_schema()]).to_string();
-            let tokens = EstimatedTokens.count(&text);
+            let tokens = EstimatedTokens.count(&sent(name, definition));
             let (effect, approval) = (spec.metadata.effect, spec.metadata.approval);
             One { name: name.to_owned(), definition: definition.clone(), source, effect, approval, tokens }
         });

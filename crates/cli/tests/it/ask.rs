@@ -233,6 +233,42 @@ async fn a_run_is_saved_for_wire_explain_and_replay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_with_an_attached_document_is_read_by_wire_as_it_was_asked() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().text("On 17 May 2026."));
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join("run.json");
+    let output = asked(&mock, &[DUE, "-a", INVOICE, "--save", shown(&file)]).await;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Of PDFs this model reads the text.
+    let wire = with_input(&["wire", "-m", "groq/llama-3.3-70b-versatile"], &fs::read(&file).unwrap());
+    assert!(text(&wire.stdout).contains("invoice-2026-0417.pdf"), "{}", text(&wire.stderr));
+}
+
+#[test]
+fn one_file_cannot_be_the_conversation_and_the_recording() {
+    let kept = tempfile::tempdir().unwrap();
+    let (one, other) = (kept.path().join("a.json"), kept.path().join("./a.json"));
+    let output = run(&["ask", DUE, INBOX, "--save", shown(&one), "--record", shown(&other)]);
+    assert!(output.status.code() == Some(2) && !one.exists(), "{}", text(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_with_lines_of_windows_is_written_with_lines_of_all() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().text_pieces(["one\r", "\ntwo\r\n", "three"].map(str::to_owned)));
+    let output = asked(&mock, &["Count", "-a", INVOICE]).await;
+    assert_eq!(text(&output.stdout), "one\ntwo\nthree\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_empty_variable_is_none() {
+    let mut command = attache(&["ask", DUE, INBOX]);
+    let output = command.env("ATTACHE_CONFIG", "").env("ATTACHE_MODEL", "").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_a_schema_is_the_answer() {
     let schema = r#"{"type":"object","properties":{"total":{"type":"number"}},"required":["total"],"additionalProperties":false}"#;
     let kept = folder(&[("schema.json", schema)]);
@@ -248,8 +284,10 @@ async fn a_value_of_a_schema_is_the_answer() {
         assert_eq!(value, json!({"total": 12.5}), "{} {}", text(&output.stdout), text(&output.stderr));
         assert!(output.status.success());
     }
-    for wrong in ["{", "no-such.json", "Cargo.toml"] {
-        assert_eq!(run(&["ask", "x", "--schema", wrong]).status.code(), Some(2), "{wrong}");
+    for wrong in ["{", "no-such.json", "Cargo.toml", r#"{"type": "nonsense"}"#] {
+        let output = run(&["ask", "x", "--schema", wrong]);
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains("--schema: "), "{wrong}: {told}");
     }
 }
 
@@ -274,6 +312,19 @@ fn a_dry_run_says_what_would_be_sent_and_needs_no_key() {
     ] {
         assert!(told.contains(word), "{word}: {told}");
     }
+    let tokens = |told: &str| {
+        let count = told.split("has about ").nth(1).unwrap().split(' ').next().unwrap();
+        count.replace(',', "").parse::<u64>().unwrap()
+    };
+    // Each tool counts as in the list of tools.
+    let listed =
+        attache(&["tools", "--json", "-f", INBOX]).env("ATTACHE_HOME", home.path()).output().unwrap();
+    let listed: Vec<Value> =
+        text(&listed.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: u64 = listed.iter().map(|tool| tool["tokens"].as_u64().unwrap()).sum();
+    let bare = [&arguments[..3], &arguments[5..]].concat();
+    let bare = attache(&bare).env("ATTACHE_HOME", home.path()).output().unwrap();
+    assert!(tokens(&text(&bare.stdout)) > all, "{all}: {}", text(&bare.stdout));
     let unknown = text(&run(&["ask", "Total?", "--dry-run", "-m", "llamacpp/some-model"]).stdout);
     assert!(unknown.contains("not in the table") && unknown.contains("no [prices]"), "{unknown}");
 }

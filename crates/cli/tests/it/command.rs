@@ -188,6 +188,18 @@ fn replay_reads_a_background_answer_whose_stream_is_taken_up_again() {
     assert_eq!(lines[1]["kind"], "other", "{lines:?}");
     assert_eq!((&lines[0]["api"], &lines[0]["text"]), (&json!("openai-responses"), &json!("Hello there.")));
     assert_eq!(lines[0]["usage"]["output_tokens"], 4);
+    // A reply that is cut, or none at all, was not understood; one that refuses was.
+    for (body, kind, code) in [
+        (&events[..events.len() / 2], "stream_cut", 1),
+        ("data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"down\"}\n\n", "error", 0),
+    ] {
+        let mut cut = interaction(streamed);
+        cut["response"]["body_text"] = json!(body);
+        std::fs::write(&file, json!({ "interactions": [cut] }).to_string()).unwrap();
+        let output = run(&["replay", file.to_str().unwrap()]);
+        let line = text(&output.stdout);
+        assert!(output.status.code() == Some(code) && line.contains(kind), "{body}: {line}");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ async fn a_profile_is_kept_and_used() {
     assert!(!format!("{table}{told}{profile}").contains("canary"));
 
     // With what was found on top of the table nothing differs any more; the cache, which showed nothing, is open.
-    let output = doctor(mock.url(), &["--capabilities", file, "--json", "--save", file]).await;
+    let output = doctor(mock.url(), &["--capabilities", file, "--json"]).await;
     assert_eq!(output.status.code(), Some(4), "{}{profile}", text(&output.stdout));
     let lines: Vec<Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -65,6 +65,32 @@ async fn a_profile_is_kept_and_used() {
         (&png["result"], &png["matrix"], &png["verdict"]),
         (&"refused".into(), &"no".into(), &"agrees".into())
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_profile_is_not_lost_where_nothing_is_found() {
+    let mock = MockProvider::start().await.unwrap();
+    reads_text_alone(&mock);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile.toml");
+    let name = file.to_str().unwrap();
+    doctor(mock.url(), &["--save", name]).await;
+    let profile = std::fs::read_to_string(&file).unwrap();
+    assert!(profile.contains("[openai-chat.models.gpt-4o]"), "{profile}");
+    // All that it says is known then.
+    let asked = mock.requests().len();
+    let output = doctor(mock.url(), &["--capabilities", name, "--save", name]).await;
+    assert_eq!((output.status.code(), mock.requests().len()), (Some(2), asked));
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let output = doctor(&format!("http://{free}"), &["--save", name]).await;
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(3) && told.contains("it ended early"), "{told}");
+    let copy = folder.path().join("copy.toml");
+    std::fs::copy(&file, &copy).unwrap();
+    let output = doctor(mock.url(), &["--capabilities", copy.to_str().unwrap(), "--save", name]).await;
+    let told = text(&output.stderr);
+    assert!(told.contains("nothing differs") && told.contains("was not written"), "{told}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), profile);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -192,6 +192,36 @@ fn a_chat_on_a_pipe_ends_as_its_last_question_did() {
     assert!(text(&garbled.stderr).contains("stdin cannot be read"), "{}", text(&garbled.stderr));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resume_on_a_pipe_ends_as_its_answer_did() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().call("call_1", "list_files", serde_json::json!({})));
+    mock.respond_with(|_| Reply::error(401, "no such key"));
+    let (url, home) = (format!("{}/v1", mock.url()), tempfile::tempdir().unwrap());
+    tokio::task::spawn_blocking(move || {
+        let run = |arguments: &[&str]| {
+            let mut command = attache(arguments);
+            command.args(["-m", "openai-chat/gpt-4o", "--base-url", &url, "--ask-first"]);
+            command.env("OPENAI_API_KEY", "sk-canary-1234567890").env("ATTACHE_HOME", home.path());
+            let output = fed(&mut command, b"");
+            (output.status.code().unwrap(), text(&output.stderr))
+        };
+        let (code, told) = run(&["ask", "How many?", INBOX, "--session", "open"]);
+        assert_eq!(code, 4, "{told}");
+        let (code, told) = run(&["resume", "open", "--files", INBOX]);
+        assert_eq!(code, 4, "{told}");
+        // Nor is the open call passed over by the next question.
+        let (code, told) = run(&["ask", "Are there?", INBOX, "-c"]);
+        assert!(code == 4 && told.contains("`attache resume open`"), "{told}");
+        let (code, told) = run(&["ask", "How many?", INBOX, "--session", "failed"]);
+        assert_eq!(code, 1, "{told}");
+        let (code, told) = run(&["resume", "failed", "--files", INBOX]);
+        assert_eq!(code, 1, "{told}");
+    })
+    .await
+    .unwrap();
+}
+
 #[test]
 fn files_of_others_are_not_overwritten_by_an_export() {
     let home = tempfile::tempdir().unwrap();
@@ -207,9 +237,15 @@ fn files_of_others_are_not_overwritten_by_an_export() {
 
 #[test]
 fn a_home_that_is_relative_is_refused() {
-    let output = at(Path::new("home"), &["sessions", "list"]);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("ATTACHE_HOME is a relative path"), "{}", text(&output.stderr));
+    for arguments in [&["sessions", "list"] as &[&str], &["config", "check"], &["mcp", "add", "a", "--", "b"]]
+    {
+        let output = at(Path::new("home"), arguments);
+        let told = text(&output.stderr);
+        assert!(
+            output.status.code() == Some(3) && told.contains("ATTACHE_HOME is a relative path"),
+            "{arguments:?}: {told}"
+        );
+    }
 }
 
 #[cfg(feature = "postgres")]

@@ -29,5 +29,7 @@ mod screen;
 mod server;
 #[cfg(feature = "mcp")]
 mod serving;
+#[cfg(all(unix, feature = "mcp"))]
+mod signals;
 #[cfg(unix)]
 mod terminal;

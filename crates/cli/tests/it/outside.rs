@@ -394,9 +394,11 @@ async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
     assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
     let (code, _, told) = ask(&["--ask-first"], false).await.unwrap();
     assert!(code == 4, "{told}");
+    assert!(told.contains("--ask-first asks before each call"), "{told}");
     fs::write(&file, format!("{never}ask = ['write_*']\n")).unwrap();
-    let (code, _, told) = ask(&[], false).await.unwrap();
-    assert!(code == 4 && told.contains("`--allow write_file` does beforehand"), "{told}");
+    let (code, _, told) = ask(&["--allow", "write_file"], false).await.unwrap();
+    let why = "the configuration asks before each call of it";
+    assert!(code == 4 && told.contains(why) && !told.contains("beforehand"), "{told}");
     fs::write(&file, "[tools]\nwrite = true\n[approvals]\nallow = ['write_*']\n").unwrap();
     let (_, listed, _) = output(&mut at(home.path(), &["tools", "--json", "-f", &place]));
     let of = |name: &str| {

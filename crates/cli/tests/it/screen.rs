@@ -30,11 +30,28 @@ struct Seen {
 impl Screen {
     /// Runs the command in a terminal of that many columns.
     pub(crate) fn new(arguments: &[&str], columns: u16, home: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(arguments);
+        Self::with(command, columns, home, variables)
+    }
+
+    /// Runs a script of the shell in a terminal, in which `"$@"` is the command.
+    pub(crate) fn of_script(
+        script: &str,
+        arguments: &[&str],
+        home: &Path,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = CommandBuilder::new("/bin/sh");
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_attache")]);
+        command.args(arguments);
+        Self::with(command, 100, home, variables)
+    }
+
+    fn with(mut command: CommandBuilder, columns: u16, home: &Path, variables: &[(&str, &str)]) -> Self {
         let size = PtySize { rows: 40, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
         command.env_clear();
-        command.args(arguments);
         command.cwd(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
         command.env("ATTACHE_HOME", home);
         command.env("TERM", "xterm-256color");

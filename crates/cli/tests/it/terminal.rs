@@ -102,6 +102,46 @@ fn no_line_is_broken_inside_a_word_in_a_narrow_terminal() {
 }
 
 #[cfg(feature = "chat")]
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_asked_where_they_do_not_see_about_what() {
+    for (script, answers) in
+        [("\"$@\" > \"$OUT\"", true), ("\"$@\" 2> \"$OUT\"", false), ("\"$@\" > \"$OUT\" 2>&1", true)]
+    {
+        let mock = MockProvider::start().await.unwrap();
+        mock.enqueue(Reply::new().call("call_1", "list_files", serde_json::json!({ "path": "docs" })));
+        mock.enqueue(Reply::new().text("Six files."));
+        let (url, home) = (format!("{}/v1", mock.url()), tempfile::tempdir().unwrap());
+        with(move || {
+            let out = home.path().join("out");
+            let variables = [KEY, ("OUT", out.to_str().unwrap())];
+            let asked = arguments("ask", &url, &["How many?", "docs/examples/inbox", "--ask-first"]);
+            let mut screen = Screen::of_script(script, &asked, home.path(), &variables);
+            let seen = screen.wait_for("run it? [y]es");
+            assert!(seen.contains("? list_files {\"path\":\"docs\"}"), "{script}: {seen}");
+            screen.press("y\r");
+            let (code, last) = screen.end();
+            let written = std::fs::read_to_string(&out).unwrap();
+            assert_eq!(code, 0, "{script}: {last}{written}");
+            assert!(!written.contains("run it?") && written.contains("Six files.") == answers, "{written}");
+        })
+        .await;
+    }
+    // The editor cannot leave stdout alone there.
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().call("call_1", "list_files", serde_json::json!({})));
+    let (url, home) = (format!("{}/v1", mock.url()), tempfile::tempdir().unwrap());
+    with(move || {
+        let out = home.path().join("out");
+        let variables = [KEY, ("OUT", out.to_str().unwrap()), ("TERM", "dumb")];
+        let asked = arguments("ask", &url, &["How many?", "docs/examples/inbox", "--ask-first"]);
+        let screen = Screen::of_script("\"$@\" > \"$OUT\"", &asked, home.path(), &variables);
+        let (code, last) = screen.end();
+        assert!(code == 4 && last.contains("somebody must approve it"), "{last}");
+    })
+    .await;
+}
+
+#[cfg(feature = "chat")]
 #[test]
 fn tools_and_help_of_a_chat_fit_a_narrow_terminal() {
     let home = tempfile::tempdir().unwrap();

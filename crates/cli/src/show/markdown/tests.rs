@@ -121,3 +121,12 @@ fn styles_are_colours_of_the_terminal() {
     let mut markdown = Markdown::new(Style::new(true), 40);
     assert_eq!(markdown.push("a **b c** `d`\n"), "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[38;5;30md\x1b[0m\n");
 }
+
+#[test]
+fn marks_are_closed_near_by_or_are_characters() {
+    let far = format!("**a {}end** b", "x ".repeat(1_500));
+    assert!(whole(&far, 80).starts_with("**a x"), "{}", whole(&far, 80));
+    // Each of them looks for its end, and no further than that.
+    let open = "**a ".repeat(5_000);
+    assert_eq!(whole(&open, 80).matches("**a").count(), 5_000);
+}
