@@ -146,7 +146,7 @@ async fn pages_of_other_origins_send_the_headers_that_are_named() {
     assert_eq!(more, [own, vec!["x-tenant".to_owned()]].concat());
 }
 
-// The headers that the SDKs of OpenAI and Anthropic for JavaScript and clients of MCP send, and those that their pages read.
+// The SDKs of OpenAI and Anthropic for JavaScript and clients of MCP send these, and their pages read those.
 #[tokio::test]
 async fn pages_of_other_origins_may_use_the_official_sdks() {
     let server = server(Agent::builder(Stage::new([]))).allow_origin("*").allow_origin("https://app.example");
