@@ -97,7 +97,7 @@ impl Reply {
         redacted(request, self.sent.as_deref(), error)
     }
 
-    /// What `read` makes of the head and the whole body, which has at most `limit` bytes. Its errors are without secrets
+    /// The value that `read` makes of the head and the whole body, which has at most `limit` bytes. Its errors are without secrets
     /// of the request.
     pub(crate) async fn read<T>(
         mut self,
