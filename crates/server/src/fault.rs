@@ -1,5 +1,6 @@
 //! The failures that clients are told, in the shape that clients of OpenAI know.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use attache_agent::{DecideError, EndReason, JournalError, Outcome, RunError, SessionError, SubmitError};
@@ -20,9 +21,9 @@ pub(crate) struct Fault {
     message: String,
     param: Option<&'static str>,
     /// The seconds after which the client may try again.
-    retry_after: Option<u64>,
+    retry_after: Option<NonZeroU64>,
     /// The run that is in the way.
-    run: Option<String>,
+    run: Option<Box<str>>,
     /// The limit of the server that the request is beyond, as its numbers name it.
     pub(crate) limit: Option<&'static str>,
 }
@@ -94,7 +95,7 @@ impl Fault {
 
     fn too_many(limit: &'static str, message: impl Into<String>, seconds: u64) -> Self {
         let fault = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "too_many", message);
-        Self { retry_after: Some(seconds), limit: Some(limit), ..fault }
+        Self { retry_after: NonZeroU64::new(seconds), limit: Some(limit), ..fault }
     }
 
     /// A request that came too soon after the others of its principal.
@@ -111,7 +112,11 @@ impl Fault {
     /// There is no room for the body of a request.
     pub(crate) fn crowded(again: Option<Duration>) -> Self {
         let fault = Self::unavailable("the server reads as much of other requests as it may");
-        Self { retry_after: again.map(|again| again.as_secs()), limit: Some("bodies"), ..fault }
+        Self {
+            retry_after: again.and_then(|again| NonZeroU64::new(again.as_secs())),
+            limit: Some("bodies"),
+            ..fault
+        }
     }
 
     /// There is no room for a document on its way out.
@@ -180,7 +185,7 @@ impl Fault {
     /// Says after how many seconds the client may try again.
     #[cfg(any(feature = "jwt", feature = "previews"))]
     pub(crate) fn after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
+        self.retry_after = NonZeroU64::new(seconds);
         self
     }
 
@@ -269,7 +274,7 @@ impl Fault {
         } else {
             error.to_string()
         };
-        let retry_after = error.retry_after().map(|wait| wait.as_secs().max(1));
+        let retry_after = error.retry_after().and_then(|wait| NonZeroU64::new(wait.as_secs().max(1)));
         Self { retry_after, ..Self::new(status, kind, code, message) }
     }
 }
@@ -314,11 +319,11 @@ impl Fault {
             SessionError::NotFound => Self::not_found("session"),
             SessionError::Busy { run } => {
                 let fault = Self::conflict("session_busy", error.to_string());
-                Self { run: Some(run.clone()), ..fault }
+                Self { run: Some(run.as_str().into()), ..fault }
             }
             SessionError::Approved { run, .. } => {
                 let fault = Self::conflict("approvals_open", error.to_string());
-                Self { run: Some(run.clone()), ..fault }
+                Self { run: Some(run.as_str().into()), ..fault }
             }
             SessionError::QueueFull { .. } => Self::too_many("queue", error.to_string(), 1),
             SessionError::InvalidId | SessionError::Nul { .. } => Self::invalid(error.to_string()),
@@ -393,7 +398,7 @@ impl IntoResponse for Fault {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.get()));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = match self.code {
