@@ -285,7 +285,7 @@ fn what_the_model_made_counts_among_the_bytes_of_a_request() {
     let made = doc("made", &[b'x'; 9_000], "image/png");
     let reply = AssistantMessage::new([MadeDocument::new(made).into()]);
     let lease = doc("lease.pdf", &[b"%PDF-", &[b'x'; 3_000][..]].concat(), "application/pdf");
-    let chat = |reply| Chat::new().user("?").tool(&[lease.clone()]).push(reply).user("and now?");
+    let chat = |reply| Chat::new().user("?").tool(std::slice::from_ref(&lease)).push(reply).user("and now?");
     assert_eq!(routed(&chat(Message::assistant("ok")), &capabilities), ["synthetic"]);
     assert_eq!(routed(&chat(Message::Assistant(reply)), &capabilities), ["note"]);
 }
