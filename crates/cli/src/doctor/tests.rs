@@ -419,9 +419,9 @@ fn the_host_is_all_that_is_shown_of_an_address() {
 fn only_profiles_of_ours_are_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("profile.toml");
-    assert!(may_write(&file, profile::MARK).is_ok());
+    assert!(may_write(&file, profile::MARK, None).is_ok());
     std::fs::write(&file, format!("{}: x\n", profile::MARK)).unwrap();
-    assert!(may_write(&file, profile::MARK).is_ok());
+    assert!(may_write(&file, profile::MARK, None).is_ok());
     std::fs::write(&file, "[openai-chat]\n").unwrap();
-    assert!(may_write(&file, profile::MARK).unwrap_err().contains("no profile of ours"));
+    assert!(may_write(&file, profile::MARK, None).unwrap_err().1.contains("no profile of ours"));
 }
