@@ -69,6 +69,7 @@ mod tests {
             tag: String::new(),
             tasks: Arc::new(Tasks::new(Sessions::new(agent, Arc::new(MemorySessions::default())))),
             principals: Some(Arc::new(|head| Some(head.uri.path().to_owned()))),
+            readers: None,
             bodies: Bodies::new(bodies, 1 << 20, READING),
             hosts: None,
         }
