@@ -304,6 +304,9 @@ pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>, approvals: &Approvals) -> Vec<A
     tools.into_iter().map(unasked).collect()
 }
 
+/// The reason for a question about a call where nobody gave one.
+pub(crate) const ASKS_ITSELF: &str = "the tool itself asks before each call";
+
 /// The agent that asks before what the configuration asks about; before every call, if `asks_first`.
 pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: bool) -> AgentBuilder {
     let approvals = Arc::new(approvals);

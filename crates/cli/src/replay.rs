@@ -77,7 +77,7 @@ fn tell(
     let Completion { message, usage, finish_reason, raw_finish_reason, .. } = &completion;
     // A reply that failed has no finish of its own.
     let finish_reason = (error.is_none() || raw_finish_reason.is_some()).then_some(finish_reason);
-    // What a provider refused was understood.
+    // A refusal of a provider is understood.
     let is_understood = error
         .as_ref()
         .is_none_or(|error| !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::StreamCut));

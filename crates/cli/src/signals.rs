@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::exit::Exit;
 
-/// How many parts of the command look after Ctrl-C themselves, and how many after every signal.
+/// The number of parts of the command that look after Ctrl-C themselves, and of those that do after every signal.
 static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
 static ALL: AtomicUsize = AtomicUsize::new(0);
 /// Tells them of the last one.

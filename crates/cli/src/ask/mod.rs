@@ -42,8 +42,6 @@ pub(crate) use build::{Wanted, build, folders, routing};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]
 pub(crate) use follow::follow;
-#[cfg(feature = "chat")]
-pub(crate) use open_question::ASKS_ITSELF;
 use open_question::Shows;
 #[cfg(feature = "chat")]
 pub(crate) use save::{exported, writable};

@@ -5,6 +5,7 @@ use attache_config::Approvals;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::follow::{Followed, follow};
+use crate::config_tools::ASKS_ITSELF;
 use crate::model_by_name::SetupError;
 use crate::output::{harmless, line};
 #[cfg(feature = "chat")]
@@ -16,9 +17,6 @@ use crate::show::style::Style;
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 use crate::show::watch::Notice;
-
-/// The reason where nobody gave one.
-pub(crate) const ASKS_ITSELF: &str = "the tool itself asks before each call";
 
 /// The places where a run is shown.
 pub(super) struct Shows<'n> {

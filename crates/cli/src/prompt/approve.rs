@@ -4,7 +4,7 @@ use attache_agent::{AgentRun, ApprovalRequest, Decision, DeferredRequest, Outcom
 use serde_json::Value;
 
 use super::reader::{Line, Reader};
-use crate::ask::ASKS_ITSELF;
+use crate::config_tools::ASKS_ITSELF;
 use crate::output::{harmless, is_harmful, short};
 use crate::show::style::Style;
 
