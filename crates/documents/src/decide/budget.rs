@@ -264,8 +264,8 @@ fn image(occurrence: &Occurrence<'_>, treatment: &Treatment, most: u64) -> Optio
     Some(is_there && is_large())
 }
 
-/// The document that stands there natively, or will once it is loaded. What stands there says better what it is than the
-/// handle of a document that was loaded.
+/// The document that stands there natively, or will once it is loaded. Its content says better what it is than the handle
+/// of a document that was loaded.
 fn native<'a>(occurrence: &Occurrence<'a>, treatment: &'a Treatment) -> Option<&'a Document> {
     match &treatment.shown {
         Shown::Native(document) | Shown::Adapted { document, .. } => Some(document),
