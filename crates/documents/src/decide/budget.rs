@@ -379,14 +379,14 @@ fn text_bytes(message: &Message, capabilities: &ModelCapabilities) -> u64 {
         Message::User(user) => user.parts.iter().map(content).sum(),
         Message::Assistant(assistant) => {
             let part = |part: &AssistantPart| match part {
-                AssistantPart::Text(text) => text.text().len(),
-                AssistantPart::Reasoning(reasoning) => reasoning.text().len(),
-                AssistantPart::ToolCall(call) => call.arguments.raw().len(),
-                AssistantPart::Opaque(opaque) => opaque.replay.json().len(),
+                AssistantPart::Text(text) => text.text().len() as u64,
+                AssistantPart::Reasoning(reasoning) => reasoning.text().len() as u64,
+                AssistantPart::ToolCall(call) => call.arguments.raw().len() as u64,
+                AssistantPart::Opaque(opaque) => opaque.replay.json().len() as u64,
+                AssistantPart::Document(document) => made(&document.document),
                 _ => 0,
             };
-            let texts: usize = assistant.parts.iter().map(part).sum();
-            return assistant.documents().map(made).fold(texts as u64, u64::saturating_add);
+            return assistant.parts.iter().map(part).fold(0, u64::saturating_add);
         }
         Message::ToolResults(results) => results.results.iter().map(|result| result.tree.json().len()).sum(),
         _ => 0,

@@ -90,7 +90,10 @@ impl Profiles {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
         let mut members = Table::new();
-        for section in sections.into_iter().rev() {
+        let mut sections = sections.into_iter().rev();
+        // Nothing is below the first one, and most are like no other.
+        add_members(sections.next().unwrap_or_default(), &mut members);
+        for section in sections {
             let mut own = Table::new();
             add_members(section, &mut own);
             lay_over(&mut members, &own);
