@@ -108,7 +108,7 @@ async fn nobody_is_asked_where_they_do_not_see_about_what() {
         [("\"$@\" > \"$OUT\"", true), ("\"$@\" 2> \"$OUT\"", false), ("\"$@\" > \"$OUT\" 2>&1", true)]
     {
         let mock = MockProvider::start().await.unwrap();
-        mock.enqueue(Reply::new().call("call_1", "list_files", serde_json::json!({ "path": "docs" })));
+        mock.enqueue(Reply::new().call("call_1", "list_files", serde_json::json!({ "folder": "docs" })));
         mock.enqueue(Reply::new().text("Six files."));
         let (url, home) = (format!("{}/v1", mock.url()), tempfile::tempdir().unwrap());
         with(move || {
@@ -117,7 +117,7 @@ async fn nobody_is_asked_where_they_do_not_see_about_what() {
             let asked = arguments("ask", &url, &["How many?", "docs/examples/inbox", "--ask-first"]);
             let mut screen = Screen::of_script(script, &asked, home.path(), &variables);
             let seen = screen.wait_for("run it? [y]es");
-            assert!(seen.contains("? list_files {\"path\":\"docs\"}"), "{script}: {seen}");
+            assert!(seen.contains("? list_files {\"folder\":\"docs\"}"), "{script}: {seen}");
             screen.press("y\r");
             let (code, last) = screen.end();
             let written = std::fs::read_to_string(&out).unwrap();

@@ -65,7 +65,7 @@ async fn a_session_that_is_deleted_ends_its_run_of_the_configuration_before() {
     written("One");
     let (path, url) = (file.to_str().unwrap().to_owned(), format!("{}/v1", model.url()));
     let served = Served::start_in(home, &["-m", "openai-chat/gpt-4o", "--base-url", &url, "--config", &path]);
-    let pieces = (0..100_000).map(|at| format!("{at} "));
+    let pieces = (0..2000).map(|at| format!("{at} "));
     model.enqueue(Reply::new().text_pieces(pieces).delay_between(Duration::from_millis(40)));
     let body = json!({ "message": "Count." }).to_string();
     let json = ["-H", "Content-Type: application/json", "-d", &body];
