@@ -2,12 +2,13 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// True if two paths lead to one file. Of links that is known where the file is there.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
-    let is_same = |of: fn(&Path) -> io::Result<PathBuf>| matches!((of(one), of(other)), (Ok(one), Ok(other)) if one == other);
-    is_same(|path| path.canonicalize()) || is_same(|path| std::path::absolute(path))
+    let [one, other] =
+        [one, other].map(|path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok());
+    one.is_some() && one == other
 }
 
 /// Puts a text in the place of a file, all of it or nothing.

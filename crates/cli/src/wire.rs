@@ -17,7 +17,7 @@ use attache_transport::{Ask, Codec, GuardedFetcher};
 use serde_json::{Map, Value, json};
 
 use crate::args;
-use crate::ask::routing;
+use crate::ask::build::routing;
 use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, with_causes, written};

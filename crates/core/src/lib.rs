@@ -1,8 +1,8 @@
 //! The contract of attache: messages, documents in tool results, tools and the provider trait.
 //!
 //! This crate is data and traits. It reaches no network and needs no runtime; only [`Document::read`] reads a file, on a
-//! thread of its own. Every other crate of the workspace stands on it. If you want to run an agent, start at the `attache` crate; depend on this one to
-//! write a provider, a tool or a store that keeps compiling while the rest moves.
+//! thread of its own. Every other crate of the workspace stands on it. If you want to run an agent, start at the
+//! `attache` crate; depend on this one to write a provider, a tool or a store that keeps compiling while the rest moves.
 //!
 //! | concept | type |
 //! | --- | --- |

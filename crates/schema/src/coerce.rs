@@ -17,8 +17,9 @@ impl Schema {
     ///
     /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one (a text that is
     /// `null` or begins with `[` apart), the reference object of a document for its id, and `null` for a property that
-    /// may be left out. Whole numbers that are written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
-    /// cannot hold is a violation. Apart from that, a value that fits is left as it is.
+    /// may be left out. Whole numbers that are written as fractions, such as 5.0, become integers where the schema asks
+    /// for integers; an integer that 64 bits cannot hold is a violation. Apart from that, a value that fits is left as it
+    /// is.
     pub fn coerce(&self, value: &mut Value) -> Vec<Violation> {
         let mut check = Check::of_read(self, MAX_STEPS);
         let found = check.whole(value);

@@ -55,7 +55,7 @@ impl Driver {
         let messages = self.seen(place).await?;
         let mut shown = Texts { driver: self, known: Vec::new(), fences: HashMap::new(), texts: Vec::new() };
         shown.read(&messages).await;
-        let Texts { texts, .. } = shown;
+        let texts = shown.texts;
         let (year, month, day) = date_of(i64::try_from(self.run.asked_at() / DAY).unwrap_or_default());
         let options = match (year.try_into(), month.try_into(), day.try_into()) {
             (Ok(year), Ok(month), Ok(day)) => Options::new().with_today(year, month, day),
@@ -306,7 +306,7 @@ impl Texts<'_> {
     }
 }
 
-/// How a fence around text of a document begins, and how it ends.
+/// The beginning and the end of a fence around text of a document.
 fn fence_of(document: &Document) -> Option<(String, String)> {
     let fence = fence_text(document.id(), ".", [])?;
     let ((begin, _), (_, end)) = (fence.split_once(':')?, fence.rsplit_once('\n')?);

@@ -36,6 +36,7 @@ impl Driver {
                     Ok(document) => made.document = document,
                     Err(why) => {
                         let kind = made.document.media_type();
+                        tracing::warn!(document = %made.document.id(), %why, "a document that the model made is a note to it");
                         let note = format!("[You made a document of type {kind} here, but {why}.]");
                         if let Some(note) = AssistantPart::text(note) {
                             *part = note;

@@ -1,7 +1,7 @@
 //! `attache ask`: the main job.
 
 mod attached;
-mod build;
+pub(crate) mod build;
 mod dry_run;
 mod follow;
 mod open_question;
@@ -36,9 +36,7 @@ use crate::show::watch::beside;
 use crate::show::watch::{Notice, Watch, Watched, tell_left};
 
 pub(crate) use attached::{Attachments, file, piped_in};
-#[cfg(feature = "server")]
-pub(crate) use build::build_plain;
-pub(crate) use build::{Wanted, build, folders, routing};
+use build::{Wanted, build, folders};
 pub(crate) use follow::Followed;
 #[cfg(feature = "chat")]
 pub(crate) use follow::follow;

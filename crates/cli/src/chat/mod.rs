@@ -15,7 +15,8 @@ use attache_tools::Folders;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{self, Choice};
-use crate::ask::{Attachments, Wanted, build, exported, folders, follow, writable};
+use crate::ask::build::{Wanted, build, folders};
+use crate::ask::{Attachments, exported, follow, writable};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::exit::Exit;

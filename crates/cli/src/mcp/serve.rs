@@ -8,7 +8,7 @@ use attache_mcp::{McpAgent, McpHttp, McpServeError, McpService};
 use attache_models::Registry;
 
 use crate::args::Served;
-use crate::ask::{Wanted, build, folders};
+use crate::ask::build::{Wanted, build, folders};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::exit::Exit;

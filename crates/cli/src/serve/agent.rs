@@ -5,7 +5,7 @@ use attache_models::Registry;
 
 use super::example;
 use crate::args::Serve;
-use crate::ask::{Wanted, build, build_plain, folders};
+use crate::ask::build::{Wanted, build, build_plain, folders};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::kept::Kept;

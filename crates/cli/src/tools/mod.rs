@@ -8,7 +8,7 @@ use attache_models::Registry;
 use serde_json::{Value, json};
 
 use crate::args::{self, Chosen, Opened, ToolsCommand};
-use crate::ask::{Wanted, build, folders};
+use crate::ask::build::{Wanted, build, folders};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::exit::Exit;

@@ -59,10 +59,12 @@ impl Broken {
             let message = format!("{host} may not be reached: {NotPublic}");
             return ProviderError::new(ErrorKind::Permission, message);
         }
-        let kind = match () {
-            () if self.any(|cause| cause.is::<WrongProxy>()) => ErrorKind::Configuration,
-            () if self.is_slow => ErrorKind::Timeout,
-            () => ErrorKind::Network,
+        let kind = if self.any(|cause| cause.is::<WrongProxy>()) {
+            ErrorKind::Configuration
+        } else if self.is_slow {
+            ErrorKind::Timeout
+        } else {
+            ErrorKind::Network
         };
         if self.is_connect {
             // A certificate that is not trusted will not be trusted in a second.

@@ -97,8 +97,8 @@ impl Reply {
         redacted(request, self.sent.as_deref(), error)
     }
 
-    /// The value that `read` makes of the head and the whole body, which has at most `limit` bytes. Its errors are without secrets
-    /// of the request.
+    /// The value that `read` makes of the head and the whole body, which has at most `limit` bytes. Its errors are
+    /// without secrets of the request.
     pub(crate) async fn read<T>(
         mut self,
         request: &RequestParts,
