@@ -1,13 +1,14 @@
 //! The recorded traffic of real providers, and the codecs that read it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
 use attache_conformance::{CassetteIndex, Expectation};
 use attache_gemini::GenerateCodec;
-use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
+use attache_openai::{ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_transport::Codec;
 use attache_transport::cassette::{Cassette, CassetteError, RecordedResponse};
 
@@ -25,11 +26,22 @@ pub struct Recorded {
     pub expected: Expectation,
 }
 
+impl Recorded {
+    /// A codec for the answer. Which calls of Responses are for a client depends on the server, which names the folder.
+    pub fn codec(&self) -> Option<Box<dyn Codec>> {
+        let folder = self.name.split('/').next().unwrap_or_default();
+        match Profiles::bundled().get(folder).filter(|_| self.protocol == "openai-responses") {
+            Some(profile) => Some(Box::new(ResponsesCodec::new(Arc::clone(profile), "recorded"))),
+            None => codec(&self.protocol),
+        }
+    }
+}
+
 /// The protocols in the order of the index's README, each with a codec that reads it.
 pub const PROTOCOLS: [&str; 7] =
     ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock-converse", "ollama", "cohere"];
 
-/// A codec for answers of a protocol, whichever server and model gave them: decoders ask for neither.
+/// A codec for answers of a protocol, as the server that it is named for gives them.
 pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
     Some(match protocol {
         "openai-chat" => {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use attache_core::StreamChunk;
 use attache_openai::{ChatCodec, Profiles};
-use attache_tests::recorded::{PROTOCOLS, Recorded, codec, recordings};
+use attache_tests::recorded::{PROTOCOLS, Recorded, recordings};
 use attache_transport::cassette::chunked;
 use attache_transport::{Replay, replay};
 use bytes::Bytes;
@@ -44,7 +44,7 @@ const EXPECTED: [(&str, usize); 7] = [
 ];
 
 fn read(recorded: &Recorded, chunks: &[Bytes]) -> Replay {
-    let codec = codec(&recorded.protocol).expect("the protocol is read");
+    let codec = recorded.codec().expect("the protocol is read");
     let status = StatusCode::from_u16(recorded.response.status).expect("recorded statuses are valid");
     replay(&*codec, status, &recorded.response.headers, chunks)
 }

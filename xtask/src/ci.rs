@@ -12,8 +12,8 @@ use crate::shell::{Failure, report, root, run as command, run_with, target};
 use crate::workspace::{self, Package};
 use crate::{api, counterparts, environment, gate, suite, tidy};
 
-/// The crates with features that their users combine at will: each of their features builds without the others. Those of
-/// other crates are built as features of the facade or of the workspace turn them on.
+/// The crates with features that their users combine at will: they build without any, and each night with each of them
+/// alone. Those of other crates are built as features of the facade or of the workspace turn them on.
 const WITH_FEATURES: [&str; 5] =
     ["attache-models", "attache-testkit", "attache-otel", "attache-convert", FACADE];
 
@@ -27,7 +27,7 @@ const CHECKS: [Stage; 7] = [
     ("tidy", 30, || tidy::run(&root())),
     ("fmt", 10, fmt),
     ("lint", 550, lint),
-    ("crates", 600, crates),
+    ("crates", 450, crates),
     ("docs", 20, pages::check),
     ("api", 150, || api::run(false, &[])),
     ("gate", 510, || gate::gate(None)),
@@ -36,7 +36,7 @@ const CHECKS: [Stage; 7] = [
 const TEST: Stage = ("test", 2_200, test);
 
 /// The checks that find little and take long.
-const NIGHTLY: Stage = ("nightly", 2_400, nightly);
+const NIGHTLY: Stage = ("nightly", 3_300, nightly);
 
 /// Runs these stages in their order, or all but the nightly one.
 pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {
@@ -125,21 +125,29 @@ fn lint() -> Result<(), Failure> {
     command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// Each crate builds alone, and so does each feature of [`WITH_FEATURES`].
+/// Each crate builds alone, and those of [`WITH_FEATURES`] without any.
 fn crates() -> Result<(), Failure> {
     for package in alone()? {
         command("cargo", &["check", "-p", &package.name])?;
     }
-    // Tools that register themselves do so as well in a program that is optimised as a whole.
-    command("cargo", &["test", "-p", "attache-linked-stock", "--test", "discovery", "--profile", "whole"])?;
+    for name in WITH_FEATURES {
+        command("cargo", &bare(name))?;
+    }
+    Ok(())
+}
+
+/// Each feature of [`WITH_FEATURES`] builds without the others.
+fn features() -> Result<(), Failure> {
     for package in workspace::libraries(&WITH_FEATURES)? {
-        let bare = ["check", "-p", package.name.as_str(), "--no-default-features"];
-        command("cargo", &bare)?;
         for feature in &package.features {
-            command("cargo", &[&bare[..], &["--features", feature]].concat())?;
+            command("cargo", &[&bare(&package.name)[..], &["--features", feature]].concat())?;
         }
     }
     Ok(())
+}
+
+fn bare(package: &str) -> [&str; 4] {
+    ["check", "-p", package, "--no-default-features"]
 }
 
 /// The crates that a team may pick alone.
@@ -152,9 +160,12 @@ fn alone() -> Result<Vec<Package>, Failure> {
 /// The most bytes of the command, symbols stripped: with them it is half as large again.
 const LARGEST_COMMAND: u64 = 54_000_000;
 
-/// Each crate's tests build without the workspace's, whose features may hide that one is missing; the size of the command;
-/// and the documentation of programs, which nobody but us reads.
+/// Each feature builds alone; each crate's tests build without the workspace's, whose features may hide that one is
+/// missing; tools register themselves in a program that is optimised as a whole, too; the size of the command; and the
+/// documentation of programs, which nobody but us reads.
 fn nightly() -> Result<(), Failure> {
+    features()?;
+    command("cargo", &["test", "-p", "attache-linked-stock", "--test", "discovery", "--profile", "whole"])?;
     for package in alone()? {
         command("cargo", &["check", "-p", &package.name, "--tests"])?;
     }

@@ -81,7 +81,8 @@ cargo xtask TASK
   web [--check]         builds the chat of the server, or checks that what is built is what its sources build; needs
                         Node.js
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
-                        test; and nightly, which is in none but itself: each crate's tests built alone
+                        test; and nightly, which is in none but itself: each feature and each crate's tests built
+                        alone, tools found under link-time optimisation, the command's size, and the programs' docs
 ";
 
 fn main() -> ExitCode {

@@ -11,7 +11,11 @@ const DECISIVE: &[(&str, &[&str])] = &[
     ("attache-documents", &["crates/documents/src/**/*.rs"]),
     (
         "attache-agent",
-        &["crates/agent/src/run/**/*.rs", "crates/agent/src/window.rs", "crates/agent/src/window/**/*.rs"],
+        &[
+            "crates/agent/src/run/**/*.rs",
+            "crates/agent/src/memory/message_window.rs",
+            "crates/agent/src/memory/message_window/**/*.rs",
+        ],
     ),
 ];
 

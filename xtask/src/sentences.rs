@@ -30,9 +30,9 @@ pub(crate) fn of_script(text: &str) -> Vec<(usize, String)> {
     })
 }
 
-/// The sentences of a page that begin so, each with its line. Headings may.
+/// The sentences of a page that begin so, each with its line.
 pub(crate) fn of_page(text: &str) -> Vec<(usize, String)> {
-    bare(text, |line| Some(line.trim()).map(|line| if line.starts_with('#') { "" } else { line }))
+    bare(text, |line| Some(line.trim()))
 }
 
 fn bare(text: &str, mut prose: impl FnMut(&str) -> Option<&str>) -> Vec<(usize, String)> {
@@ -42,9 +42,11 @@ fn bare(text: &str, mut prose: impl FnMut(&str) -> Option<&str>) -> Vec<(usize, 
         if comment.is_some_and(|comment| comment.starts_with("```")) {
             is_code = !is_code;
         }
-        let prose = comment.filter(|comment| !is_code && !comment.is_empty() && !comment.starts_with("```"));
-        let begins =
-            prose.is_none_or(|prose| ["- ", "* ", "#", "|"].iter().any(|mark| prose.starts_with(mark)));
+        // Headings may begin so, and are no part of what follows.
+        let prose = comment.filter(|comment| {
+            !is_code && !comment.is_empty() && !["#", "```"].iter().any(|mark| comment.starts_with(mark))
+        });
+        let begins = prose.is_none_or(|prose| ["- ", "* ", "|"].iter().any(|mark| prose.starts_with(mark)));
         if begins {
             found.extend(of_paragraph(&paragraph));
             paragraph.clear();
@@ -104,6 +106,7 @@ mod tests {
         ]
         .join("\n");
         assert_eq!(lines(&text), [1, 4, 5, 6]);
+        assert_eq!(lines("/// # Errors\n/// What is wrong."), [2], "behind a heading");
     }
 
     #[test]

@@ -11,13 +11,16 @@ const WIRES: [(&str, &[&str]); 7] = [
     ("anthropic/src", &[]),
     ("bedrock/src", &["credentials", "eventstream", "sigv4"]),
     ("cohere/src", &[]),
-    ("gemini/src", &["cache", "response/candidate", "response/message"]),
+    ("gemini/src", &["cache", "response/candidate", "response/grounding", "response/message"]),
     (
         "openai/src/chat",
         &[
             "request/assistant",
             "request/reasoning",
             "response/extras",
+            "response/generation",
+            "response/hosted",
+            "response/merged",
             "response/reasoning",
             "response/think_tags",
         ],

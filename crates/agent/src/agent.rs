@@ -12,8 +12,8 @@ use attache_core::{MediaType, Message, ModelHandle};
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
-use crate::log_events::LogEvents;
 use crate::no_model::nobody;
+use crate::observe::Observer;
 use crate::options::RunOptions;
 use crate::preflight::{self, Preflight};
 use crate::price::Prices;
@@ -88,13 +88,6 @@ impl Agent {
         Ok(self.0.toolbox().await?.0.preflight.clone())
     }
 
-    /// A fold over the log of a run of this agent that yields its events, for somebody who does not drive it.
-    pub fn log_events(&self) -> LogEvents {
-        let setup = &self.0;
-        let looks = setup.approval.is_some() || !setup.hooks.is_empty() || setup.handling.hold_all;
-        LogEvents::new(!looks)
-    }
-
     /// The tools, for a program that asks the model itself and has calls answered by hand. Those of families are listed
     /// now.
     ///
@@ -102,6 +95,15 @@ impl Agent {
     /// [`ToolsError`] if the tools cannot be offered.
     pub async fn tool_manager(&self) -> Result<ToolManager, ToolsError> {
         ToolManager::new(Arc::clone(&self.0)).await
+    }
+
+    /// The same agent with one more who looks on at each run, such as one who sees the runs of one client alone; see
+    /// [`Observer`]. The agents share their tools.
+    #[must_use]
+    pub fn observed_by(&self, observer: impl Observer + 'static) -> Self {
+        let mut setup = Setup::clone(&self.0);
+        setup.observe(Arc::new(observer));
+        Self(Arc::new(setup))
     }
 
     /// The tokens of the first request of a run over that input, without asking the model anything: counted by the model's

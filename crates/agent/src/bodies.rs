@@ -45,7 +45,7 @@ pub enum BodyError {
     #[error("the body is too large")]
     TooLarge,
     /// There is no room for it now.
-    #[error("as many bodies are read as may be")]
+    #[error("too many request bodies are being read; try again later")]
     Crowded,
     /// It did not come in time.
     #[error("the body did not come in time")]

@@ -14,9 +14,9 @@ use crate::deliver::SubmitError;
 use crate::driver::AgentRun;
 use crate::event::EventKind;
 use crate::input::RunInput;
+use crate::memory::MessageWindow;
 use crate::outcome::{EndReason, RunError};
 use crate::tools::Tools;
-use crate::window::MessageWindow;
 
 /// An event of a chat loop.
 #[derive(Clone, Debug)]
@@ -56,9 +56,10 @@ pub enum LoopEvent {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LoopEnd {
-    /// The text of the last reply.
+    /// The text of the last reply; empty where it was told with the calls of the reply.
     pub content: String,
-    /// Why the model stopped, as far as a single reply says it.
+    /// Why the model stopped, as far as a single reply says it; [`FinishReason::Other`] without a word where none came to
+    /// its end.
     pub finish_reason: FinishReason,
     /// Why the loop ended.
     pub reason: EndReason,
@@ -82,6 +83,8 @@ pub struct ChatLoopHandle {
     run: Option<AgentRun>,
     control: Control,
     finish: FinishReason,
+    /// True if the reply under way said something that was not told with its calls.
+    has_said: bool,
 }
 
 /// Starts a chat loop over `history`, offering `tools`.
@@ -171,7 +174,8 @@ impl ChatLoop {
     ) -> Result<ChatLoopHandle, BuildError> {
         let run = self.builder.build()?.run(RunInput::new(history));
         let control = run.control();
-        Ok(ChatLoopHandle { run: Some(run), control, finish: FinishReason::Stop })
+        let finish = FinishReason::Other(String::new());
+        Ok(ChatLoopHandle { run: Some(run), control, finish, has_said: false })
     }
 }
 
@@ -185,7 +189,14 @@ impl ChatLoopHandle {
                 return None;
             };
             let event = match event.kind {
-                EventKind::Content(text) => LoopEvent::Content(text),
+                EventKind::StepStarted { .. } => {
+                    self.has_said = false;
+                    continue;
+                }
+                EventKind::Content(text) => {
+                    self.has_said |= !text.trim().is_empty();
+                    LoopEvent::Content(text)
+                }
                 EventKind::Thinking(text) => LoopEvent::Thinking(text),
                 EventKind::ToolCallDelta { id, name, arguments_delta } => {
                     LoopEvent::ToolCallDelta { id, name, arguments_delta }
@@ -197,6 +208,7 @@ impl ChatLoopHandle {
                     if calls.is_empty() {
                         continue;
                     }
+                    self.has_said = false;
                     LoopEvent::ToolCallsRequested { calls, content }
                 }
                 EventKind::ToolResultsReceived { count } => LoopEvent::ToolResultsReceived { count },
@@ -206,7 +218,12 @@ impl ChatLoopHandle {
                 }
                 EventKind::Finished(result) => {
                     self.run = None;
-                    return Some(result.map(|outcome| {
+                    return Some(result.map(|mut outcome| {
+                        // It is that of the last reply that said something.
+                        if !self.has_said && !matches!(outcome.reason, EndReason::Answer | EndReason::Refusal)
+                        {
+                            outcome.text.clear();
+                        }
                         LoopEvent::Done(Box::new(LoopEnd {
                             content: outcome.text,
                             finish_reason: self.finish.clone(),

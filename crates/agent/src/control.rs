@@ -1,22 +1,23 @@
 //! Steering a run from outside.
 
+mod submit;
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use attache_core::{DocumentStore, Message, ToolCall, ToolCallId, ToolResult, UserMessage};
+use attache_core::{DocumentStore, Message, ToolCall, ToolCallId, UserMessage};
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::approval::{DecideError, decide, deny_all, is_expired, settled, stands};
-use crate::deliver::{INBOX_LIMIT, SubmitError, fits, reply};
+use crate::deliver::{INBOX_LIMIT, SubmitError, reply};
 use crate::journal::Place;
-use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::log::{Asked, Decided, Decision, Entry, Key};
 use crate::observe::Watched;
 use crate::output::OutputSpec;
 use crate::run::PendingCall;
-use crate::store_documents::keep_of_result;
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
 #[derive(Clone)]
@@ -35,7 +36,7 @@ pub(crate) struct Shared {
     store: Arc<dyn DocumentStore>,
     /// The value that the run is asked for, set before it starts.
     output: OnceLock<Box<OutputSpec>>,
-    /// There where somebody looks on.
+    /// Set if somebody looks on.
     watched: Option<Arc<Watched>>,
 }
 
@@ -133,104 +134,8 @@ impl Control {
         Known { around: self.clone(), inside }
     }
 
-    /// True if a call of the run, or of one inside, waits for its result.
-    fn awaits(&self, id: &ToolCallId) -> bool {
-        let state = self.lock();
-        let inside = state.inside.clone();
-        let own = state.awaiting.contains_key(id);
-        drop(state);
-        own || inside.iter().any(|inside| inside.awaits(id))
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Delivers results of calls that wait for the caller, all or some, also of calls of agents inside. They are checked together: if one does not
-    /// fit, none is taken. Their documents go into the agent's store before any is recorded. If the store or the
-    /// journal fails, those recorded until then are taken, and the rest may be submitted again.
-    ///
-    /// # Errors
-    /// [`SubmitError`] says which result does not fit; the run stays as it was. [`SubmitError::ChatLoopClosed`] also
-    /// where the run ended before the result was recorded.
-    pub async fn submit(&self, results: impl IntoIterator<Item = ToolResult>) -> Result<(), SubmitError> {
-        let mut results: Vec<ToolResult> = results.into_iter().collect();
-        let inside = self.lock().inside.clone();
-        for inside in inside {
-            let (theirs, rest): (Vec<_>, Vec<_>) =
-                results.into_iter().partition(|result| inside.awaits(&result.call_id));
-            results = rest;
-            if !theirs.is_empty() {
-                Box::pin(inside.submit(theirs)).await?;
-                if results.is_empty() {
-                    return Ok(());
-                }
-            }
-        }
-        let keys = self.reserve(&results)?;
-        let mut open = Reserved {
-            control: self,
-            unrecorded: results.iter().map(|result| result.call_id.clone()).collect(),
-        };
-        for result in &results {
-            keep_of_result(&*self.shared.store, result).await.map_err(SubmitError::Store)?;
-        }
-        for (key, result) in keys.into_iter().zip(results) {
-            let outcome =
-                ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
-            let id = outcome.call_id.clone();
-            let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            let recorded = self.shared.place.deliver(entry.clone()).await.map_err(SubmitError::Journal)?;
-            // The first entry stays. The run's end closes the calls that are open.
-            if recorded.closes_call() {
-                return Err(SubmitError::ChatLoopClosed);
-            }
-            if recorded.kind != entry.kind {
-                return Err(SubmitError::DuplicateResult { id });
-            }
-            open.unrecorded.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Lets a call be answered again whose result could not be recorded.
-    fn release(&self, id: &ToolCallId) {
-        if let Some((_, _, answered)) = self.lock().awaiting.get_mut(id) {
-            *answered = false;
-        }
-    }
-
-    fn reserve(&self, results: &[ToolResult]) -> Result<Vec<Key>, SubmitError> {
-        let mut state = self.lock();
-        if state.is_over() {
-            return Err(SubmitError::ChatLoopClosed);
-        }
-        if state.awaiting.is_empty() {
-            return Err(SubmitError::NotAwaiting);
-        }
-        let mut seen: Vec<&ToolCallId> = Vec::new();
-        for result in results {
-            let id = &result.call_id;
-            match state.awaiting.get(id) {
-                None => return Err(SubmitError::UnknownCall { id: id.clone() }),
-                Some((_, _, true)) => return Err(SubmitError::DuplicateResult { id: id.clone() }),
-                Some(_) if seen.contains(&id) => return Err(SubmitError::DuplicateResult { id: id.clone() }),
-                Some(_) => seen.push(id),
-            }
-        }
-        for (call, schema) in &state.schemas {
-            for result in results.iter().filter(|result| result.call_id == *call) {
-                fits(result, schema)?;
-            }
-        }
-        let mut keys = Vec::with_capacity(results.len());
-        for result in results {
-            if let Some((key, _, answered)) = state.awaiting.get_mut(&result.call_id) {
-                *answered = true;
-                keys.push(key.clone());
-            }
-        }
-        Ok(keys)
     }
 
     /// The calls that wait for the caller, those of agents inside included, in no particular order.
@@ -510,21 +415,6 @@ impl Drop for Known {
     fn drop(&mut self) {
         let is_other = |known: &Control| !Arc::ptr_eq(&known.shared, &self.inside.shared);
         self.around.lock().inside.retain(is_other);
-    }
-}
-
-/// Results on their way into the journal. Those that do not get there, also because the submitting future is
-/// dropped, may be submitted again.
-struct Reserved<'a> {
-    control: &'a Control,
-    unrecorded: VecDeque<ToolCallId>,
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        for id in &self.unrecorded {
-            self.control.release(id);
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Delivers results from wherever somebody knows the journal and the call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::schema::Schema;
 use attache_core::{
-    BoxFuture, ContentTree, Message, ResultStatus, StoreError, StoreErrorKind, ToolCallId, ToolResult,
-    UserMessage,
+    BoxFuture, ContentTree, DocumentStore, Message, ResultStatus, StoreError, StoreErrorKind, ToolCallId,
+    ToolResult, UserMessage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -13,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::journal::{Journal, JournalError, in_time, is_over, now, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
+use crate::store_documents::keep_of_result;
 
 /// The most messages that wait in an inbox.
 pub(crate) const INBOX_LIMIT: usize = 64;
@@ -76,7 +78,7 @@ pub enum SubmitError {
 
 /// Delivers the result of a call that a run waits for, from wherever somebody knows the journal and the call: a webhook,
 /// another process. Nobody needs to drive the run meanwhile. Documents of the result must be in the store that the
-/// agent reads.
+/// agent reads; [`deliver_with`] puts them there.
 ///
 /// # Errors
 /// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
@@ -84,17 +86,35 @@ pub enum SubmitError {
 /// again in a moment, [`SubmitError::Overdue`] if the time for its result is up, [`SubmitError::Journal`] if the journal
 /// fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
-    deliver_boxed(journal, result).await
+    deliver_boxed(journal, None, result).await
+}
+
+/// Delivers a result as [`deliver`] does, with documents whose bytes are in memory: they are put into the
+/// [store](crate::Agent::store) of the agent before the result is recorded, if a run waits for it. One whose id stands for
+/// another document there gets an id of its own.
+///
+/// # Errors
+/// Those of [`deliver`], and [`SubmitError::Store`] if the store fails: nothing is delivered then.
+pub async fn deliver_with(
+    journal: &dyn Journal,
+    store: &dyn DocumentStore,
+    result: ToolResult,
+) -> Result<(), SubmitError> {
+    deliver_boxed(journal, Some(store), result).await
 }
 
 /// A border: see ADR 0053.
-fn deliver_boxed(journal: &dyn Journal, result: ToolResult) -> BoxFuture<'_, Result<(), SubmitError>> {
+fn deliver_boxed<'a>(
+    journal: &'a dyn Journal,
+    store: Option<&'a dyn DocumentStore>,
+    result: ToolResult,
+) -> BoxFuture<'a, Result<(), SubmitError>> {
     Box::pin(async move {
-        match deliver_to(journal, entries_of(journal, 0).await?, result.clone()).await {
+        match deliver_to(journal, entries_of(journal, 0).await?, store, result.clone()).await {
             // It may be a call of the conversation before the run, which has its result.
             Err(SubmitError::UnknownCall { .. }) => {
                 let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
-                deliver_to(journal, entries, result).await
+                deliver_to(journal, entries, store, result).await
             }
             done => done,
         }
@@ -104,6 +124,7 @@ fn deliver_boxed(journal: &dyn Journal, result: ToolResult) -> BoxFuture<'_, Res
 async fn deliver_to(
     journal: &dyn Journal,
     entries: Vec<Entry>,
+    store: Option<&dyn DocumentStore>,
     result: ToolResult,
 ) -> Result<(), SubmitError> {
     let run = replayed(&entries)?;
@@ -121,6 +142,13 @@ async fn deliver_to(
             fits(&result, schema)?;
         }
     }
+    let result = match store {
+        Some(store) => match keep_of_result(store, result).await {
+            (result, None) => result,
+            (_, Some(error)) => return Err(SubmitError::Store(error)),
+        },
+        None => result,
+    };
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
     let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));
     let stands = in_time(journal.deliver(entry.clone())).await.map_err(|error| match error {
@@ -148,7 +176,8 @@ async fn deliver_to(
 /// [`SubmitError::Journal`] if the journal fails, if another run of the session goes on, or if nobody says in time whether a
 /// run that is about to end has read it.
 pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
-    let kind = EntryKind::Inbox(vec![Message::User(message.into()).shared()]);
+    let message = Message::User(message.into()).shared();
+    let kind = EntryKind::Inbox(vec![Arc::clone(&message)]);
     let mut entries = entries_of(journal, 0).await?;
     let run = still_open(replayed(&entries)?)?;
     let mut is_left = false;
@@ -173,7 +202,11 @@ pub async fn say(journal: &dyn Journal, message: impl Into<UserMessage>) -> Resu
     let until = Instant::now() + ENDING;
     loop {
         entries.extend(entries_of(journal, entries.len()).await?);
-        if entries.iter().any(|entry| entry.kind == kind) {
+        let is_taken = |entry: &Entry| match &entry.kind {
+            EntryKind::Ended(ended) => ended.unread.contains(&message),
+            other => *other == kind,
+        };
+        if entries.iter().any(is_taken) {
             return Ok(());
         }
         // It came too late where the run ended meanwhile.

@@ -146,7 +146,7 @@ pub enum EventKind {
         /// The number.
         count: usize,
     },
-    /// A reply came to its end, also one that its provider ended with an error: the run fails then.
+    /// A reply came to its end, also one that failed and cost tokens: the run fails then.
     StepFinished {
         /// The reason for which the model stopped.
         finish_reason: FinishReason,

@@ -16,7 +16,7 @@ use crate::options::RunOptions;
 pub struct RunInput {
     /// The run's id; a random one is drawn where none is given.
     pub run_id: Option<String>,
-    /// The conversation so far, without the agent's own system message.
+    /// The conversation so far; see [`with_history`](Self::with_history).
     pub history: Vec<Arc<Message>>,
     /// The new messages.
     pub messages: Vec<Arc<Message>>,
@@ -74,7 +74,8 @@ impl RunInput {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Sets the conversation so far. A system message in it stands in for the agent's.
+    /// Sets the conversation so far, such as [`Outcome::messages`](crate::Outcome::messages). The agent's instructions of
+    /// now stand in the place of a system message at its beginning, which holds where the agent has none.
     #[must_use]
     pub fn with_history(mut self, history: impl IntoIterator<Item = Arc<Message>>) -> Self {
         self.history = history.into_iter().collect();

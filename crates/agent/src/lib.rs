@@ -43,16 +43,16 @@ mod spending;
 mod store_documents;
 mod token_count;
 mod tool_manager;
+mod tool_round;
 mod tool_time;
 mod tools;
-mod window;
 mod without_details;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, DecideError, Proposal, Verdict, decide};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::Control;
-pub use deliver::{SubmitError, deliver, say};
+pub use deliver::{SubmitError, deliver, deliver_with, say};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind};
 pub use handoff::Handoff;
@@ -70,8 +70,8 @@ pub use log::{
 };
 pub use log_events::LogEvents;
 pub use memory::{
-    Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
-    TokenCounter, TokenWindow,
+    Compaction, EstimatedTokens, Look, Mark, Marks, Memory, MessageWindow, PINNED, Past, Summarise,
+    SummaryPlacement, TokenCounter, TokenWindow,
 };
 pub use memory_documents::MemoryDocumentStore;
 pub use nested::{AgentTask, AgentTool};
@@ -89,13 +89,13 @@ pub use run_summary::{RunSummary, ToolSummary};
 pub use session::{
     Adopt, Append, Appended, Beginning, Busy, Cleared, Delivery, Fork, ForkedFrom, Idle, MemorySessions,
     OpenSession, Opened, Orphan, RunInfo, Session, SessionError, SessionId, SessionInfo, SessionState,
-    SessionStore, Sessions, StopRequest, StoredRun, Take, Taken, words_of_entry, words_of_message,
+    SessionStore, Sessions, StopRequest, StoredRun, Take, Taken, words_of_entries, words_of_message,
 };
 pub use setup::HistoryPolicy;
 pub use token_count::{CountError, InputTokens};
-pub use tool_manager::{Judgement, Round, ToolManager};
+pub use tool_manager::{Judged, Judgement, ToolManager};
+pub use tool_round::Round;
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, Refusal, RefusalReason, StepTools, StepView, ToolCatalog,
     ToolFunction, ToolReply, Tools, ToolsError, tool_fn,
 };
-pub use window::MessageWindow;

@@ -30,7 +30,7 @@ pub struct Limits {
     /// the run ends as [`EndReason::ToolRetriesExhausted`](crate::EndReason::ToolRetriesExhausted).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub go_on_without_tool: bool,
-    /// Replies in a row that call nothing but tools that there are not. 3 by default.
+    /// Replies in a row that call nothing but tools that do not exist. 3 by default.
     #[serde(skip_serializing_if = "is_default_max_unknown_rounds")]
     pub max_unknown_rounds: u32,
     /// Agents inside agents inside this one. 3 by default.

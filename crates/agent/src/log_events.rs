@@ -7,7 +7,8 @@ use attache_core::{FinishReason, Message, MessageId, ToolCall, ToolCallId, ToolR
 use attache_documents::{DocumentDecision, RoutingReport};
 
 use crate::event::{Event, EventKind};
-use crate::log::{self, Disposition, Entry, EntryKind, Hooked, Key, NestedAgent, Reply, ToolOutcome};
+use crate::log::{Disposition, Entry, EntryKind, Hooked, Key, NestedAgent, Reply, ToolOutcome};
+use crate::memory::mark::Mark;
 use crate::outcome::Outcome;
 use crate::run::{Action, ReplayError, Run};
 
@@ -16,19 +17,18 @@ use crate::run::{Action, ReplayError, Run};
 ///
 /// They are those of the [driver](crate::AgentRun), with these differences. Text and reasoning come with the reply, and
 /// not in pieces, and so does the way in which the documents of a request were routed; the report has the decisions alone.
-/// The documents of a reply that a hook takes back are told before that is.
-/// Things that no log holds are left out: documents that were left out, warnings, pieces of arguments, the progress of calls.
+/// The documents and calls of a reply that a hook takes back are told before that is.
+/// Things that no log holds are left out: documents that were left out, warnings, pieces of arguments, the progress of
+/// calls, how far the window has moved, and the number of results of a round.
 /// The start of a call is told where its intent is recorded, which is so for calls with effects. A call that the caller
-/// answers is told with its reply or, where approvals or hooks look at calls first, once they let it through; logs of
-/// versions that recorded nothing of that tell it where somebody approved it.
+/// answers is told where the log says that it was let through, and in logs of versions that recorded nothing of that with
+/// its result.
 ///
 /// The same entries yield the same events under the same numbers, in any process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LogEvents {
     run: Run,
     seq: u64,
-    /// True if calls for the caller are announced with their reply.
-    announces: bool,
     /// The id of the last reply.
     replied: Option<MessageId>,
     /// The calls of the last reply.
@@ -44,18 +44,9 @@ pub struct LogEvents {
 }
 
 impl LogEvents {
-    pub(crate) fn new(announces: bool) -> Self {
-        Self {
-            run: Run::new(),
-            seq: 0,
-            announces,
-            replied: None,
-            calls: Vec::new(),
-            routed: Vec::new(),
-            agent: None,
-            changed: HashMap::new(),
-            inside: HashMap::new(),
-        }
+    /// No entry is taken yet.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// The run so far.
@@ -87,11 +78,9 @@ impl LogEvents {
         if let Some(scope) = entry.key.outer_scope() {
             return self.take_inside(scope, entry);
         }
-        // The questions that an entry settles are known before it is taken.
-        let asked = match &entry.kind {
-            EntryKind::Decided(decided) => {
-                self.run.approvals().into_iter().find(|asked| asked.id == decided.id)
-            }
+        // Its call is open until it is taken.
+        let untold = match &entry.kind {
+            EntryKind::ToolOutcome(outcome) => self.untold(outcome),
             _ => None,
         };
         let said = matches!(entry.kind, EntryKind::Reply(_)).then(|| self.run.next_id());
@@ -100,11 +89,13 @@ impl LogEvents {
         let mut kinds = Vec::new();
         match &entry.kind {
             EntryKind::Started(_) => kinds.push(EventKind::RunStarted { run_id: self.run.id().to_owned() }),
-            EntryKind::Compacted(compacted) => kinds.push(EventKind::Compacted {
-                tokens: compacted.tokens,
-                summarised: compacted.mark.is_some(),
-                usage: compacted.usage.clone(),
-            }),
+            EntryKind::Compacted(compacted) => {
+                let mark = compacted.mark.as_deref().and_then(Mark::of);
+                let (tokens, summarised) = (compacted.tokens, compacted.model.is_some());
+                let usage = compacted.usage.clone();
+                let is_told = mark.is_some_and(|mark| summarised || mark.clears.is_some());
+                kinds.extend(is_told.then_some(EventKind::Compacted { tokens, summarised, usage }));
+            }
             EntryKind::Offered(offered) => {
                 kinds.push(EventKind::ToolsOffered { names: offered.names().map(str::to_owned).collect() });
             }
@@ -125,9 +116,6 @@ impl LogEvents {
             }
             EntryKind::Decided(decided) => {
                 kinds.push(EventKind::ApprovalDecided(Box::new(decided.clone())));
-                let runs = !matches!(decided.decision, None | Some(log::Decision::Deny(_)));
-                let external = asked.filter(|asked| runs && self.run.is_external(&asked.call.name));
-                kinds.extend(external.map(|asked| EventKind::ExternalPending { call: asked.call }));
             }
             EntryKind::Deferred(deferred) => {
                 let request =
@@ -135,11 +123,12 @@ impl LogEvents {
                 kinds.extend(request.map(|request| EventKind::CallDeferred(Box::new(request))));
             }
             EntryKind::Begun(begun) => {
-                let call = self.calls.iter().find(|call| call.id == begun.call_id);
-                kinds.extend(call.map(|call| match self.run.is_external(&call.name) {
-                    true => EventKind::ExternalPending { call: self.as_it_is(call) },
-                    false => EventKind::ToolStarted { call: call.clone() },
-                }));
+                kinds.extend(self.as_it_is(&begun.call_id).map(
+                    |call| match self.run.is_external(&call.name) {
+                        true => EventKind::ExternalPending { call },
+                        false => EventKind::ToolStarted { call },
+                    },
+                ));
             }
             EntryKind::Hooked(Hooked::Result { call_id, result: Some(result) }) => {
                 self.changed.insert(call_id.clone(), result.clone());
@@ -147,7 +136,10 @@ impl LogEvents {
             EntryKind::Hooked(verdict) if self.run.is_withdrawn(verdict) => {
                 kinds.extend(self.replied.take().map(|reply| EventKind::ReplyWithdrawn { reply }));
             }
-            EntryKind::ToolOutcome(outcome) => kinds.push(self.finished(outcome)),
+            EntryKind::ToolOutcome(outcome) => {
+                kinds.extend(untold.map(|call| EventKind::ExternalPending { call }));
+                kinds.push(self.finished(outcome));
+            }
             EntryKind::Failed(failed) => kinds.extend(failed.usage.clone().map(|usage| {
                 EventKind::StepFinished { finish_reason: FinishReason::Error, usage, response: None }
             })),
@@ -189,25 +181,39 @@ impl LogEvents {
             kinds.push(EventKind::Content(text.clone()));
         }
         kinds.extend(message.documents().cloned().map(|made| EventKind::Made(Box::new(made))));
-        self.calls = message.tool_calls().cloned().collect();
+        self.calls = Vec::new();
+        // Calls of a reply that was refused or cut, or came when tools are off, are closed.
+        if self.run.awaits_results() {
+            let calls = message.tool_calls().filter(|call| !self.run.is_output(&call.name));
+            self.calls.extend(calls.cloned());
+        }
         if !self.calls.is_empty() {
             kinds.push(EventKind::ToolCallsRequested { calls: self.calls.clone(), content: text });
         }
         let (finish_reason, usage) = (reply.finish_reason.clone(), reply.usage.clone());
         kinds.push(EventKind::StepFinished { finish_reason, usage, response: None });
-        if self.announces {
-            let external = self.calls.iter().filter(|call| self.run.is_external(&call.name));
-            kinds.extend(external.map(|call| EventKind::ExternalPending { call: call.clone() }));
+    }
+
+    /// A call without a result as people and hooks have changed it.
+    fn as_it_is(&self, call: &ToolCallId) -> Option<ToolCall> {
+        match self.run.next() {
+            Action::AnswerCalls { calls } => {
+                calls.into_iter().map(|open| open.call).find(|open| open.id == *call)
+            }
+            _ => None,
         }
     }
 
-    /// A call of the last reply as hooks have changed it.
-    fn as_it_is(&self, call: &ToolCall) -> ToolCall {
-        let open = match self.run.next() {
-            Action::AnswerCalls { calls } => calls,
-            _ => Vec::new(),
-        };
-        open.into_iter().map(|open| open.call).find(|open| open.id == call.id).unwrap_or_else(|| call.clone())
+    /// The call of which the log says nothing but the caller's result. One in whose place another result stands was refused.
+    fn untold(&self, outcome: &ToolOutcome) -> Option<ToolCall> {
+        let id = &outcome.call_id;
+        if outcome.disposition != Disposition::Submitted
+            || self.run.is_let_through(id)
+            || self.changed.contains_key(id)
+        {
+            return None;
+        }
+        self.as_it_is(id).filter(|call| self.run.is_external(&call.name))
     }
 
     /// A result as the model reads it.
@@ -228,7 +234,7 @@ impl LogEvents {
             let call = self.calls.iter().find(|call| scope.starts_with(&Key::scopes(&call.id)));
             let Some(call) = call else { return Ok(Vec::new()) };
             let path = Arc::from([NestedAgent::new(&call.name, call.id.clone())]);
-            self.inside.insert(scope.to_owned(), (path, Self::new(self.announces)));
+            self.inside.insert(scope.to_owned(), (path, Self::new()));
         }
         let Some((path, inside)) = self.inside.get_mut(scope) else { return Ok(Vec::new()) };
         let mut entry = entry.clone();

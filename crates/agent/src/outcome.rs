@@ -40,7 +40,7 @@ pub enum EndReason {
     Deadline,
     /// The same calls gave the same results again and again.
     NoProgress,
-    /// The model made calls that cannot be made, again and again, of one tool or of tools that there are not.
+    /// The model made calls that cannot be made, again and again, of one tool or of tools that do not exist.
     ToolRetriesExhausted,
     /// Calls wait until somebody approves them, see [`Outcome::approvals`].
     PendingApproval,
@@ -314,7 +314,8 @@ impl RunError {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 
-    /// The decision's error, if a decision that was given to [`AgentRun`](crate::AgentRun) was not taken.
+    /// The decision's error, if a decision that was given to [`AgentRun`](crate::AgentRun) was not taken, or if the run was
+    /// to begin behind calls that wait for one ([`DecideError::Open`]).
     pub fn decide_error(&self) -> Option<&DecideError> {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }

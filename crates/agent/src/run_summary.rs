@@ -79,6 +79,8 @@ struct Open {
     began: Option<Instant>,
     asked: Option<Instant>,
     calls: HashMap<ToolCallId, Instant>,
+    /// True if the run has said that it has prices.
+    has_prices: bool,
     /// The newest report of each run, by the agents on the way to it.
     reports: BTreeMap<String, Arc<RoutingReport>>,
 }
@@ -126,6 +128,8 @@ impl RunSummary {
                     self.finish(outcome);
                 }
             }
+            // It is told where there are prices alone.
+            EventKind::Warning { code: "cost_unknown", .. } => self.open.has_prices = true,
             EventKind::Nested { path, event } => {
                 let path: String = path.iter().map(|agent| format!("{}/", agent.name)).collect();
                 self.note_work(&path, &event.kind, now);
@@ -177,7 +181,10 @@ impl RunSummary {
         self.usage = outcome.usage.clone();
         let is_priced = outcome.cost.known > Money::ZERO;
         self.cost = is_priced.then_some(outcome.cost.known);
-        self.unknown_cost_steps = if is_priced { outcome.cost.unknown_steps } else { 0 };
+        self.unknown_cost_steps = match is_priced || self.open.has_prices {
+            true => outcome.cost.unknown_steps,
+            false => 0,
+        };
     }
 }
 
@@ -218,11 +225,13 @@ impl fmt::Display for RunSummary {
                 write!(f, " ({} cached)", grouped(cached))?;
             }
             write!(f, ", {} written", known(usage.output_tokens))?;
-            if let Some(cost) = self.cost {
-                write!(f, "; cost {cost}")?;
-            }
-            if self.unknown_cost_steps > 0 {
-                write!(f, " and that of {} that nobody knows", counted(self.unknown_cost_steps, "call"))?;
+            match (self.cost, counted(self.unknown_cost_steps, "call")) {
+                (Some(cost), _) if self.unknown_cost_steps == 0 => write!(f, "; cost {cost}")?,
+                (Some(cost), calls) => write!(f, "; cost {cost} and that of {calls} that nobody knows")?,
+                (None, calls) if self.unknown_cost_steps > 0 => {
+                    write!(f, "; nobody knows the cost of {calls}")?
+                }
+                (None, _) => {}
             }
         }
         if !self.tools.is_empty() {

@@ -119,6 +119,18 @@ pub(crate) struct Colleague {
 pub(crate) type HistoryFilter = Arc<dyn Fn(&[Arc<Message>]) -> Vec<Arc<Message>> + Send + Sync>;
 
 impl Setup {
+    /// Adds one who looks on.
+    pub(crate) fn observe(&mut self, observer: Arc<dyn Observer>) {
+        let before = self.observers.iter().flat_map(|observers| observers.iter().cloned());
+        self.observers = Some(before.chain([observer]).collect());
+    }
+
+    /// True if the model is asked for one call at a time.
+    pub(crate) fn takes_one_call(&self) -> bool {
+        let asked = self.settings.parallel_tool_calls;
+        asked.or_else(|| self.model.settings().parallel_tool_calls) == Some(false)
+    }
+
     /// Checks the tools of the agents that may hand the conversation back, which have one more than by themselves.
     pub(crate) fn settle_handoffs(&mut self) -> Result<(), ToolsError> {
         for colleague in self.handoffs.iter_mut().filter(|colleague| colleague.back.is_some()) {

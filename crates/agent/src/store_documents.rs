@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    AssistantMessage, Document, DocumentSource, DocumentStore, Message, StoreError, ToolResult,
+    AssistantMessage, Document, DocumentSource, DocumentStore, Message, StoreError, StoreErrorKind,
+    ToolResult,
 };
 
 /// The waits before further attempts at storing what cannot be had again.
 pub(crate) const ATTEMPTS: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
+/// The ids that a document may get whose own one is taken, each longer than the one before.
+const NAMES: usize = 4;
 
 /// Puts the documents of messages into the store, as far as their bytes are in memory.
 pub(crate) async fn keep_of_messages(
@@ -30,16 +34,39 @@ pub(crate) async fn keep_of_reply(
     keep(store, reply.documents()).await
 }
 
-/// Puts the documents of a result into the store, withheld ones included, as far as their bytes are in memory.
-pub(crate) async fn keep_of_result(store: &dyn DocumentStore, result: &ToolResult) -> Result<(), StoreError> {
+/// The documents of a result, withheld ones included: those of its tree, and those that are shown beside it.
+pub(crate) fn documents_of(result: &ToolResult) -> impl Iterator<Item = &Document> {
     let captured = result.tree.documents();
-    keep(store, captured).await?;
-    for shown in &result.documents {
-        if !captured.contains(shown) {
-            keep(store, [shown]).await?;
+    captured.iter().chain(result.documents.iter().filter(|shown| !captured.contains(shown)))
+}
+
+/// Puts the documents of a result into the store, as far as their bytes are in memory. One whose id stands for another
+/// document there gets an id of its own, in the result that comes back. The tool has run, so it comes back also where the
+/// store fails.
+pub(crate) async fn keep_of_result(
+    store: &dyn DocumentStore,
+    mut result: ToolResult,
+) -> (ToolResult, Option<StoreError>) {
+    let mut documents: Vec<Document> = documents_of(&result).cloned().collect();
+    // The log says it: whoever reads that has no bytes, and must know as well as this process which contents differ.
+    for document in &documents {
+        document.hash();
+    }
+    let (mut at, mut renamed) = (0, 0);
+    while let Some(document) = documents.get(at) {
+        match put(store, document).await {
+            Ok(()) => (at, renamed) = (at + 1, 0),
+            Err(error) if error.kind() == StoreErrorKind::Conflict && renamed < NAMES => {
+                renamed += 1;
+                // No document is as large as this one, so each is another.
+                let taken = Document::stored(document.id().clone(), store.id(), "").with_size(u64::MAX);
+                result = result.apart_from(|id| Some(&taken).filter(|taken| taken.id() == id));
+                documents = documents_of(&result).cloned().collect();
+            }
+            Err(error) => return (result, Some(error)),
         }
     }
-    Ok(())
+    (result, None)
 }
 
 async fn keep(
@@ -47,15 +74,21 @@ async fn keep(
     documents: impl IntoIterator<Item = &Document>,
 ) -> Result<(), StoreError> {
     for document in documents {
-        if !matches!(document.source(), DocumentSource::Bytes(_)) {
-            continue;
-        }
-        let mut waits = ATTEMPTS.iter();
-        while let Err(error) = store.put(document).await {
-            match waits.next().filter(|_| error.is_retryable()) {
-                Some(wait) => tokio::time::sleep(*wait).await,
-                None => return Err(error),
-            }
+        put(store, document).await?;
+    }
+    Ok(())
+}
+
+/// Puts a document into the store, with several attempts, if its bytes are in memory.
+async fn put(store: &dyn DocumentStore, document: &Document) -> Result<(), StoreError> {
+    if !matches!(document.source(), DocumentSource::Bytes(_)) {
+        return Ok(());
+    }
+    let mut waits = ATTEMPTS.iter();
+    while let Err(error) = store.put(document).await {
+        match waits.next().filter(|_| error.is_retryable()) {
+            Some(wait) => tokio::time::sleep(*wait).await,
+            None => return Err(error),
         }
     }
     Ok(())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::repair::{Repaired, repair};
-use attache_core::{ChatRequest, Message, Role};
+use attache_core::{ChatRequest, Message};
 use attache_documents::{Materials, gather, needs_routing, route};
 use tokio::time::timeout;
 
-use crate::driver::shortened;
+use crate::driver::{conversation, shortened};
 use crate::input::RunInput;
 use crate::memory::message_tokens::of_request;
 use crate::setup::Setup;
@@ -47,13 +47,7 @@ pub(crate) async fn input_tokens(setup: &Arc<Setup>, input: RunInput) -> Result<
     };
     let setup = varied.as_ref().unwrap_or(setup);
     let (toolbox, _) = setup.toolbox().await?;
-    let mut messages: Vec<Arc<Message>> = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
-    if let Some(system) = &setup.system
-        && !input.history.iter().any(|message| message.role() == Role::System)
-    {
-        messages.push(Message::system(system.as_str()).shared());
-    }
-    messages.extend(input.history.into_iter().chain(input.messages));
+    let messages = conversation(setup.system.as_deref(), &input.history, &input.messages);
     let Repaired { mut messages, .. } = repair(&messages);
     let (reader, longest) = (setup.routing.read_tool.as_deref(), setup.limits.max_result_chars);
     for message in &mut messages {

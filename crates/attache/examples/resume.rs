@@ -4,9 +4,9 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::path::Path;
 use std::sync::Arc;
 
+use attache::agent::Journal;
 use attache::anthropic::Anthropic;
 use attache::stores::{FileDocumentStore, FileJournal};
 use attache::{Agent, Document, ToolError, tool};
@@ -24,9 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .tool(pay_tool())
         .store(Arc::new(FileDocumentStore::open("runs/documents")?))
         .build()?;
-    let log = Path::new("runs/march.jsonl");
-    let is_begun = log.exists();
-    let journal = Arc::new(FileJournal::open(log)?);
+    let journal = Arc::new(FileJournal::open("runs/march.jsonl")?);
+    let is_begun = !journal.load().await?.is_empty();
     let run = if is_begun { agent.resume(journal) } else { agent.run_in(journal, "Pay invoice 2026-0417.") };
     println!("{}", run.outcome().await?.text);
     Ok(())

@@ -26,16 +26,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             control.cancel();
         }
     });
+    let mut said = String::new();
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::Content(piece) => {
                 print!("{piece}");
                 std::io::stdout().flush()?;
+                said += &piece;
             }
             EventKind::ToolStarted { call } => eprintln!("[{}]", call.name),
             EventKind::Warning { message, .. } => eprintln!("[warning: {message}]"),
             EventKind::Finished(end) => {
                 let outcome = end?;
+                // A tool that returns directly, or a hook, may have had the last word.
+                if !said.ends_with(&outcome.text) {
+                    print!("{}", outcome.text);
+                }
                 println!();
                 eprintln!("[{} after {} model calls]", outcome.reason, outcome.steps);
             }

@@ -1,4 +1,4 @@
-//! Holds an answer against the texts that were shown.
+//! Checks an answer against the texts that were shown.
 
 use std::collections::HashMap;
 
@@ -51,11 +51,11 @@ struct Found {
     ambiguous: bool,
 }
 
-/// The grounds of `answer`: the passages that it quotes, those that its provider cites, and its figures.
+/// Checks `answer`: the passages that it quotes, those that its provider cites, and its figures.
 ///
-/// `native` are the citations of the provider, with spans of `answer`; each that has a quote is looked for in the text
-/// of its source, and gets its place there. `shown` are the texts in the order in which the model read them: where a
-/// passage stands in several places, the first counts, or the next behind the one cited before.
+/// `native` are the citations of the provider, with spans of `answer`; each one with a quote is located in the text of
+/// its source. `shown` are the texts in the order in which the model read them: if a passage occurs in several places,
+/// the first is used, or the next one after the previously cited place.
 pub fn check(answer: &str, native: &[Citation], shown: &[Shown], options: &Options) -> Checked {
     let mut checked = Checked::default();
     let mut left = options.max_bytes;

@@ -1,10 +1,11 @@
-//! Holds an answer against what the model was shown: which passages it quotes, and which of its figures stand nowhere.
+//! Checks an answer against the texts shown to the model: which passages it quotes, and which of its figures have no
+//! source.
 //!
-//! [`check`] takes the text of an answer and the texts of documents, tool results and messages, and yields
-//! [`Checked`](attache_core::citation::Checked): a citation for each passage in quotation marks that stands in one of
-//! them, with its page or cell, and for each figure what stands behind it. It reads no clock, does no I/O, and counts in
-//! integers, so that the same input gives the same result on every machine. Its cost grows with the size of the texts
-//! and no faster; see [`Options`] for its bounds.
+//! [`check`] takes the text of an answer and the texts of documents, tool results and messages, and returns
+//! [`Checked`](attache_core::citation::Checked): a citation for each passage in quotation marks that occurs in one of
+//! them, with its page or cell, and the evidence for each figure. It reads no clock, does no I/O, and uses integer
+//! arithmetic, so that the same input gives the same result on every machine. Its cost is linear in the size of the
+//! texts; see [`Options`] for its limits.
 //!
 //! ```
 //! use attache_citations::{Options, Shown, check};

@@ -1,4 +1,4 @@
-//! The texts that an answer is held against, and the bounds of the work.
+//! The texts for checking an answer, and the limits of the check.
 
 use std::sync::Arc;
 
@@ -11,48 +11,48 @@ const MAX_QUOTES: usize = 256;
 /// The most figures of one answer that are looked for.
 const MAX_FIGURES: usize = 4096;
 
-/// A text that the model was shown, or a document of which there is no text.
+/// A text that was shown to the model, or a document without available text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shown {
-    /// The thing that it is the text of.
+    /// The source of the text.
     pub source: Source,
-    /// The text; `None` for a document of which nobody has one, such as a scan.
+    /// The text; `None` for a document without available text, such as a scan.
     pub text: Option<Arc<str>>,
-    /// True for messages of users and for instructions: what stands there is given, and supports nothing.
+    /// True for messages of users and for instructions: their content is given and is not evidence.
     pub is_given: bool,
 }
 
 impl Shown {
-    /// A text that supports what an answer says.
+    /// Creates a text that can support an answer.
     pub fn text(source: Source, text: impl Into<Arc<str>>) -> Self {
         Self { source, text: Some(text.into()), is_given: false }
     }
 
-    /// The words of a user, or instructions.
+    /// Creates a text of a user or of instructions.
     pub fn given(text: impl Into<Arc<str>>) -> Self {
         Self { source: Source::Message, text: Some(text.into()), is_given: true }
     }
 
-    /// A document that was shown and of which there is no text.
+    /// Creates a shown document without available text.
     pub fn unread(source: Source) -> Self {
         Self { source, text: None, is_given: false }
     }
 }
 
-/// The bounds of a check, and what it cannot know by itself.
+/// The limits of a check, and further input.
 ///
-/// Content that passes a bound is not checked, and [`notes`](attache_core::citation::Checked::notes) say so.
+/// Content beyond a limit is not checked, as [`notes`](attache_core::citation::Checked::notes) then say.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
     /// The day of the answer: year, month, day.
     pub today: Option<(u16, u8, u8)>,
-    /// The most bytes of texts. 32 MiB.
+    /// The maximum number of bytes of all texts. 32 MiB by default.
     pub max_bytes: usize,
-    /// The most passages. 256.
+    /// The maximum number of passages. 256 by default.
     pub max_quotes: usize,
-    /// The most figures. 4,096.
+    /// The maximum number of figures. 4,096 by default.
     pub max_figures: usize,
 }
 
@@ -63,7 +63,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The usual bounds.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }

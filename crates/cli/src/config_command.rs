@@ -39,7 +39,7 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
     }
     if read.is_empty() {
         let own = own_file().map_or_else(|| "attache.toml".to_owned(), |own| own.display().to_string());
-        line(&format!("· there is no configuration; {own} would be yours"));
+        line(&format!("· there is no configuration; yours would be {own}"));
         return Ok(Exit::Done);
     }
     let names: Vec<PathBuf> = read.iter().map(|file| file.path().to_owned()).collect();
@@ -64,28 +64,28 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
         _ => {}
     }
     let lines = names.iter().map(|name| match untrusted.as_deref() == Some(name) {
-        true => format!("{}: no mistakes; it is left alone until `attache config trust`\n", name.display()),
-        false => format!("{}: no mistakes\n", name.display()),
+        true => format!("{}: no problems; it is ignored until `attache config trust`\n", name.display()),
+        false => format!("{}: no problems\n", name.display()),
     });
     Ok(written(page(&harmless(&lines.collect::<String>()))))
 }
 
 fn trust(file: Option<PathBuf>, is_trusted: bool) -> Result<Exit, String> {
     let path = file.or_else(of_project).ok_or("there is no attache.toml here")?;
-    let trusted = trusted().ok_or("nobody says where trust is kept: set ATTACHE_HOME to a folder")?;
-    let wrong = |error: std::io::Error| format!("trust cannot be kept: {error}");
+    let trusted = trusted().ok_or("there is no folder for trusted files: set ATTACHE_HOME")?;
+    let wrong = |error: std::io::Error| format!("trust cannot be saved: {error}");
     let read = ConfigFile::read(&path);
     if !is_trusted {
         // Nobody must mend a file to have it left alone.
         let was = read.map_or_else(|_| trusted.remove_path(&path), |file| trusted.remove(&file));
         let was = was.map_err(wrong)?;
-        let word = if was { "is left alone from now on" } else { "was not trusted" };
+        let word = if was { "is ignored from now on" } else { "was not trusted" };
         line(&format!("· {} {word}", path.display()));
         return Ok(Exit::Done);
     }
     let file = read.map_err(|problems| told(&problems))?;
     trusted.add(&file).map_err(wrong)?;
-    line(&format!("· {} is used from now on, until it changes", path.display()));
+    line(&format!("· {} is trusted from now on, until it changes", path.display()));
     for imported in file.imported() {
         line(&harmless(&format!("· and so is {}", imported.display())));
     }

@@ -45,7 +45,7 @@ impl Config {
     pub(crate) fn notice(&self) -> Option<String> {
         let Some(file) = &self.untrusted else { return renamed() };
         Some(format!(
-            "! {} is left alone, since you do not trust it yet: read it, then `attache config trust`",
+            "! {} is ignored, since you do not trust it yet: read it, then run `attache config trust`",
             harmless(&file.display().to_string())
         ))
     }
@@ -83,7 +83,7 @@ impl Files {
 pub(crate) fn told(problems: &Problems) -> String {
     match problems.iter().count() {
         0 | 1 => problems.to_string(),
-        count => format!("the configuration has {count} mistakes\n{problems}"),
+        count => format!("the configuration has {count} problems\n{problems}"),
     }
 }
 

@@ -148,7 +148,7 @@ impl Outside {
                 let problem = match server.connect().await {
                     Ok(()) => None,
                     Err(_) if server.wants_login() => {
-                        Some(format!("the MCP server {name} wants a login: `attache mcp login {name}`"))
+                        Some(format!("the MCP server {name} requires a login: `attache mcp login {name}`"))
                     }
                     Err(error) => {
                         Some(format!("the MCP server {name} cannot be used: {}", error.for_model()))
@@ -305,7 +305,7 @@ pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>, approvals: &Approvals) -> Vec<A
 }
 
 /// The reason for a question about a call where nobody gave one.
-pub(crate) const ASKS_ITSELF: &str = "the tool itself asks before each call";
+pub(crate) const ASKS_ITSELF: &str = "the tool itself requires approval of each call";
 
 /// The agent that asks before what the configuration asks about; before every call, if `asks_first`.
 pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: bool) -> AgentBuilder {
@@ -316,7 +316,7 @@ pub(crate) fn approving(agent: AgentBuilder, approvals: Approvals, asks_first: b
         let effect = if proposal.by_caller { Effect::Read } else { tool.metadata.effect };
         match approvals.verdict(tool.definition.name(), effect) {
             Verdict::Deny(why) => Verdict::Deny(why),
-            _ if asks_first => Verdict::Ask(Ask::because("--ask-first asks before each call")),
+            _ if asks_first => Verdict::Ask(Ask::because("--ask-first requires approval of each call")),
             verdict => verdict,
         }
     })

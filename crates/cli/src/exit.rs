@@ -57,20 +57,20 @@ impl From<Exit> for ExitCode {
 pub(crate) const CODES: &str = "\
 Exit codes:
   0    done
-  1    failed: the provider or a tool failed, input could not be understood, or output could not be written
+  1    failed: the provider or a tool failed, input was invalid, or output could not be written
   2    the command line makes no sense
   3    something must be set up first: a key, a model, a folder with something to read
-  4    no full answer: a limit, a refusal or a filter ended it, or a call waits for an approval or an answer; `sessions
-       search` found nothing
+  4    incomplete answer: it was ended by a limit, a refusal or a filter, or waits for an approval or an answer;
+       `sessions search` found nothing
   130  cancelled by Ctrl-C
   129, 143  ended by SIGHUP or SIGTERM";
 
 /// The lines for `--help` of `doctor`.
 pub(crate) const DOCTOR_CODES: &str = "\
 Exit codes:
-  0    everything that could be told agrees with what is known of the model
-  1    something differs from it
+  0    all results agree with the known capabilities of the model
+  1    some results differ from them
   2    the command line makes no sense
-  3    something must be set up first: an address, a key, a model
+  3    required setup is missing: an address, a key, a model
   4    nothing differs, but some probes told too little
   130  cancelled by Ctrl-C";

@@ -189,7 +189,7 @@ fn arguments(call: &ToolCall) -> Value {
 mod tests {
     use std::sync::Arc;
 
-    use attache_agent::Agent;
+    use attache_agent::LogEvents;
     use attache_core::Usage;
     use attache_core::citation::{Citation, How, Source};
 
@@ -197,8 +197,7 @@ mod tests {
 
     /// An event at the end of a log, which becomes any other.
     fn event(kind: EventKind) -> Event {
-        let agent = Agent::builder(crate::model_by_name::bundled().model("offline/extractive").unwrap());
-        let mut event = agent.build().unwrap().log_events().finish();
+        let mut event = LogEvents::new().finish();
         event.kind = kind;
         event
     }

@@ -12,10 +12,10 @@ use serde_json::json;
 use crate::args::{Keys, KeysCommand};
 use crate::config_files::Config;
 use crate::exit::Exit;
-use crate::kept;
 use crate::model_by_name::SetupError;
 use crate::output::{answer, fail, line, written};
 use crate::overlay::date;
+use crate::sessions;
 use crate::show::table::Table;
 use crate::show::width::terminal_width;
 
@@ -38,7 +38,7 @@ fn done(arguments: Keys, config: &Config) -> Result<Exit, SetupError> {
     match arguments.command {
         KeysCommand::Add { principal, scope, expires } => {
             if principal.trim().is_empty() {
-                return Err(SetupError::new("the name of the one whose key it is is empty"));
+                return Err(SetupError::new("the key needs an owner name"));
             }
             let (mut key, secret) = ApiKey::fresh(principal.trim());
             if !scope.is_empty() {
@@ -63,7 +63,7 @@ fn done(arguments: Keys, config: &Config) -> Result<Exit, SetupError> {
                 (keys, unknown)
             })?;
             for id in &unknown {
-                fail(&format!("there is no key {id:?}; `attache keys list` names them"));
+                fail(&format!("there is no key {id:?}; `attache keys list` lists the keys"));
             }
             Ok(if unknown.is_empty() { Exit::Done } else { Exit::Failed })
         }
@@ -91,7 +91,9 @@ fn listed(keys: &ApiKeys, asks: bool, as_json: bool) -> Exit {
     if keys.is_empty() {
         line(match asks {
             true => "· there are no keys here, and a server answers nobody without a key or a token",
-            false => "· there are no keys: a server asks nobody for one, and answers this machine alone",
+            false => {
+                "· there are no keys: a server requires none, and only answers requests from this machine"
+            }
         });
         return Exit::Done;
     }
@@ -112,7 +114,7 @@ fn listed(keys: &ApiKeys, asks: bool, as_json: bool) -> Exit {
 pub(crate) fn file(config: &Config) -> Result<PathBuf, SetupError> {
     match config.said.server().keys {
         Some(file) => Ok(file),
-        None => Ok(kept::data()?.join(FILE)),
+        None => Ok(sessions::data()?.join(FILE)),
     }
 }
 
@@ -134,8 +136,8 @@ pub(crate) fn of_server(file: &Path, settings: &ServerSettings) -> Result<ApiKey
     let mut keys = read(file)?;
     for (name, key) in &settings.api_keys {
         let problem = match (name.trim().is_empty(), key.expose().chars().count() < LEAST) {
-            (true, _) => "the name of the one whose key it is is empty".to_owned(),
-            (_, true) => format!("a key must have {LEAST} characters at least, which nobody can guess"),
+            (true, _) => "the key needs an owner name".to_owned(),
+            (_, true) => format!("a key must have at least {LEAST} characters that cannot be guessed"),
             _ => {
                 keys = keys.with_key(ApiKey::of(name.trim(), key.expose()));
                 continue;

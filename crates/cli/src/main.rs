@@ -13,8 +13,6 @@ mod doctor;
 mod exit;
 mod explain;
 mod json;
-#[cfg(feature = "chat")]
-mod kept;
 #[cfg(feature = "server")]
 mod keys;
 mod log;
@@ -32,6 +30,8 @@ mod replaced;
 mod replay;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "chat")]
+mod sessions;
 mod show;
 mod signals;
 mod tools;
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
                 until_asked(chat::resume(*resume, registry, config, args.color, watched)).await
             }
             #[cfg(feature = "chat")]
-            Command::Sessions(sessions) => kept::run(sessions, registry, config, args.color).await,
+            Command::Sessions(sessions) => sessions::run(sessions, registry, config, args.color).await,
             #[cfg(feature = "server")]
             Command::Keys(keys) => keys::run(keys, config),
             #[cfg(feature = "server")]

@@ -31,7 +31,7 @@ impl SetupError {
 impl From<RegistryError> for SetupError {
     fn from(error: RegistryError) -> Self {
         match error.reason {
-            Unresolved::NoWire => Self(format!("{error}; leave --base-url out, or name another model")),
+            Unresolved::NoWire => Self(format!("{error}; leave out --base-url, or choose another model")),
             _ => Self(error.to_string()),
         }
     }
@@ -99,24 +99,24 @@ pub(crate) fn at(registry: &Registry, base_url: Option<&str>) -> Registry {
 /// The warning that comes before a model is asked.
 pub(crate) fn notice(id: &str) -> Option<String> {
     id.starts_with("offline/").then(|| {
-        format!("{id} is no language model: it quotes the passages of your files that fit best. -m PROVIDER/MODEL asks a real one")
+        format!("{id} is not a language model: it quotes the best matching passages of your files. Use a real model with -m PROVIDER/MODEL")
     })
 }
 
 /// Advice about a failure.
 pub(crate) fn advice(error: &ProviderError) -> Option<&'static str> {
     match error.kind() {
-        ErrorKind::Authentication => Some("the key in the environment is not accepted: check it"),
+        ErrorKind::Authentication => Some("the key in the environment was rejected: check it"),
         ErrorKind::Permission => Some("the key may not use this model"),
         // A provider says what it does not find; a server that is none says nothing of the kind.
-        ErrorKind::NotFound if error.code().is_none() => Some(
-            "there may be no such API at this address, or no such model: check --base-url and the model's name",
-        ),
-        ErrorKind::NotFound => Some("check the model's name; `attache models` lists what is known"),
+        ErrorKind::NotFound if error.code().is_none() => {
+            Some("the API or the model may not exist at this address: check --base-url and the model's name")
+        }
+        ErrorKind::NotFound => Some("check the model's name; `attache models` lists the known models"),
         ErrorKind::QuotaExceeded => Some("the account has no balance or quota left"),
-        ErrorKind::RateLimited | ErrorKind::Overloaded => Some("try again in a while"),
+        ErrorKind::RateLimited | ErrorKind::Overloaded => Some("try again later"),
         ErrorKind::Network | ErrorKind::Timeout => Some("check the network, the proxy, and --base-url"),
-        ErrorKind::ContextTooLong => Some("name fewer files, or a model with a larger window"),
+        ErrorKind::ContextTooLong => Some("use fewer files, or a model with a larger context window"),
         _ => None,
     }
 }

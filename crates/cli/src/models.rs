@@ -28,7 +28,7 @@ pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: 
         Ok(rows) => rows,
         Err(error) => {
             let error = SetupError::from(error);
-            fail(&format!("nothing is known of {pattern:?}: {error}"));
+            fail(&format!("{pattern:?} is unknown: {error}"));
             return Exit::Setup;
         }
     };
@@ -42,7 +42,7 @@ pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: 
     };
     let exit = written(if models.json { answer(&text) } else { page(&text) });
     if rows.len() > 1 && !models.json && std::io::stdout().is_terminal() {
-        line("· `attache models PROVIDER/MODEL` tells everything that is known of one model");
+        line("· `attache models PROVIDER/MODEL` prints everything known about one model");
     }
     exit
 }
@@ -155,7 +155,6 @@ fn place(place: &PlaceCapabilities) -> String {
         (place.max_bytes, "bytes each"),
         (place.max_image_bytes, "bytes an image"),
         (place.max_count, "documents"),
-        (place.max_files_per_message, "files a message"),
         (place.max_pages, "pages"),
         (place.max_pixels, "pixels a side"),
     ];
@@ -192,8 +191,9 @@ fn uploaded(place: &PlaceCapabilities) -> impl Iterator<Item = &str> {
 
 fn files(rules: &FileRules) -> String {
     let known = |rule: Option<bool>| rule.map_or("unknown", yes);
+    let count = rules.max_files.map(|most| format!(", {most} files")).unwrap_or_default();
     format!(
-        "request at most {} bytes; names needed: {}; upload: {}; URLs: {}",
+        "request at most {} bytes{count}; names needed: {}; upload: {}; URLs: {}",
         number(rules.max_request_bytes),
         known(rules.names_required),
         known(rules.upload),

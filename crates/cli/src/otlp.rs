@@ -83,7 +83,7 @@ impl Signal {
             None | Some("otlp") => {}
             Some("none") => return false,
             Some(_) => {
-                tell(&format!("{name} has neither `otlp` nor `none`, and nothing is exported"));
+                tell(&format!("{name} has neither `otlp` nor `none`; nothing is exported"));
                 return false;
             }
         }
@@ -199,7 +199,7 @@ fn has_content(tell: Tell) -> bool {
         "true" | "span_only" | "span_and_event" => true,
         "false" | "no_content" => false,
         _ => {
-            tell(&format!("{NAME} has neither `true` nor `false`, and content is not exported"));
+            tell(&format!("{NAME} is neither `true` nor `false`; content is not exported"));
             false
         }
     }

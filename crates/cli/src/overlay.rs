@@ -19,11 +19,11 @@ use crate::replaced::is_same;
 pub(crate) fn may_write(file: &Path, mark: &str, known: Option<&Path>) -> Result<(), (Exit, String)> {
     if known.is_some_and(|known| is_same(known, file)) {
         // All that it says is known then, and it would be written without that.
-        return Err((Exit::Usage, "it is the file of --capabilities; save to another".to_owned()));
+        return Err((Exit::Usage, "it is the file of --capabilities; save to a different one".to_owned()));
     }
     match std::fs::read_to_string(file) {
         Ok(text) if text.starts_with(mark) || text.trim().is_empty() => Ok(()),
-        Ok(_) => Err((Exit::Setup, "it is there already, and no profile of ours".to_owned())),
+        Ok(_) => Err((Exit::Setup, "it already exists and is not a profile written by attache".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err((Exit::Setup, error.to_string())),
     }
@@ -97,7 +97,7 @@ pub(crate) fn overlay(
     let holds = cells(&resolved(registry, name, &overlay)?)?;
     match holds.agree(&wanted, "") {
         true => Ok(overlay),
-        false => Err("a table of capabilities cannot say what was found".to_owned()),
+        false => Err("the findings cannot be written as a capability table".to_owned()),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `attache replay`: what recorded replies say, as our decoders understand them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
-use attache_core::{Completion, ErrorKind, ToolCall, Usage};
+use attache_core::{AssistantPart, Completion, Document, ErrorKind, ToolCall, Usage};
 use attache_gemini::GenerateCodec;
-use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
+use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_transport::cassette::{Cassette, Interaction, chunked};
 use attache_transport::{Codec, Replay as Replayed};
 use bytes::Bytes;
@@ -31,7 +32,7 @@ pub(crate) fn run(replay: &Replay) -> Exit {
             }
         };
         for (index, interaction) in cassette.interactions.iter().enumerate() {
-            let told = tell(file, index, interaction, replay.chunk_seed);
+            let told = tell(file, index, interaction, &cassette.api, replay.chunk_seed);
             let told = told.map(|(told, is_understood)| {
                 exit = exit.and(is_understood);
                 told
@@ -59,9 +60,10 @@ fn tell(
     file: &Path,
     index: usize,
     interaction: &Interaction,
+    provider: &str,
     seed: Option<u64>,
 ) -> Result<(Value, bool), String> {
-    let Some((api, codec)) = api(interaction) else {
+    let Some((api, codec)) = api(interaction, provider) else {
         return Ok((json!({ "file": shown(file), "index": index, "kind": "other" }), true));
     };
     let response = &interaction.response;
@@ -89,6 +91,8 @@ fn tell(
         "thinking": message.thinking(),
         "refusal": message.refusal(),
         "tool_calls": message.tool_calls().map(call).collect::<Vec<_>>(),
+        "documents": message.documents().map(document).collect::<Vec<_>>(),
+        "opaque": message.parts.iter().filter_map(opaque).collect::<Vec<_>>(),
         "finish_reason": finish_reason,
         "raw_finish_reason": raw_finish_reason,
         "usage": counts(usage),
@@ -102,27 +106,41 @@ fn tell(
     Ok((told, is_understood))
 }
 
-/// The API of a model call, and what reads it; `None` for what is none, such as files and token counts.
-fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
-    let (address, query) = interaction.request.uri.split_once('?').unwrap_or((&interaction.request.uri, ""));
+/// The API of a model call, and what reads it; `None` for what is none, such as files and token counts. The recording
+/// names its provider.
+fn api(interaction: &Interaction, provider: &str) -> Option<(&'static str, Box<dyn Codec>)> {
+    let uri = &*interaction.request.uri;
+    let (address, query) = uri.split_once('?').unwrap_or((uri, ""));
     let path = address.split('#').next().unwrap_or_default().trim_end_matches('/');
-    // Decoders are lenient for every server and model; names only tag what would go back.
+    // The name only tags what would go back: what the table says of single models is not asked for.
     let model = "recorded";
+    let responses = || {
+        let profile = profile(Api::Responses, uri, provider).map_or_else(Profile::openai, Arc::clone);
+        ("openai-responses", Box::new(ResponsesCodec::new(profile, model)) as Box<dyn Codec>)
+    };
     if !interaction.request.method.eq_ignore_ascii_case("POST") {
         // An answer that is made in the background, taken up again.
         let (before, id) = path.rsplit_once('/').unwrap_or_default();
         let is_streamed = query.split('&').any(|part| part == "stream=true");
         let is_answer = before.ends_with("/responses") && !id.is_empty() && is_streamed;
         let is_get = interaction.request.method.eq_ignore_ascii_case("GET");
-        return (is_get && is_answer)
-            .then(|| ("openai-responses", Box::new(ResponsesCodec::from(model)) as Box<dyn Codec>));
+        return (is_get && is_answer).then(responses);
     }
     let is = |ending: &str| path.ends_with(ending);
+    let is_claude = || {
+        let model = path.split_once("/publishers/anthropic/models/").map_or("", |(_, model)| model);
+        let counts = model.starts_with("count-tokens:");
+        !counts && (model.ends_with(":rawPredict") || model.ends_with(":streamRawPredict"))
+    };
     let codec: (&'static str, Box<dyn Codec>) = if is("/chat/completions") {
-        ("openai-chat", Box::new(ChatCodec::new(Profile::compatible(model, "http://localhost"), model)))
+        let known = profile(Api::Chat, uri, provider);
+        let mut profile = known.map_or_else(|| Profile::compatible(model, ""), |known| (**known).clone());
+        // The counts of a recording are told as they were sent.
+        profile.reasoning_in_total = false;
+        ("openai-chat", Box::new(ChatCodec::new(profile, model)))
     } else if is("/responses") {
-        ("openai-responses", Box::new(ResponsesCodec::from(model)))
-    } else if is("/messages") {
+        responses()
+    } else if is("/messages") || is_claude() {
         ("anthropic", Box::new(MessagesCodec::from(model)))
     } else if is(":generateContent") || is(":streamGenerateContent") {
         ("gemini", Box::new(GenerateCodec::from(model)))
@@ -136,6 +154,17 @@ fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
         return None;
     };
     Some(codec)
+}
+
+/// The quirks of the server that answered. A recording may hold traffic with several servers, so that the host counts
+/// before the provider's name; most recordings have no host.
+fn profile(api: Api, uri: &str, provider: &str) -> Option<&'static Arc<Profile>> {
+    fn host(url: &str) -> Option<&str> {
+        url.split_once("://")?.1.split(['/', '?', '#']).next().filter(|host| !host.is_empty())
+    }
+    let is_there = |profile: &&Arc<Profile>| profile.api == api && host(&profile.base_url) == host(uri);
+    let by_host = host(uri).and_then(|_| Profiles::bundled().iter().find(is_there));
+    by_host.or_else(|| Profiles::bundled().get(provider))
 }
 
 fn counts(usage: &Usage) -> Value {
@@ -154,4 +183,16 @@ fn call(call: &ToolCall) -> Value {
         "name": call.name,
         "arguments": call.arguments.object().ok(),
     })
+}
+
+fn document(document: &Document) -> Value {
+    json!({ "media_type": document.media_type().essence(), "bytes": document.size() })
+}
+
+/// The kind of a part that only its provider understands.
+fn opaque(part: &AssistantPart) -> Option<&str> {
+    match part {
+        AssistantPart::Opaque(part) => Some(&part.kind),
+        _ => None,
+    }
 }

@@ -81,8 +81,7 @@ async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, Str
         serde_json::from_slice(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
     let headers: Map<String, Value> =
         parts.shown_headers().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-    let mut out =
-        json!({ "method": parts.method.as_str(), "url": parts.url, "headers": headers, "body": body });
+    let mut out = json!({ "method": parts.method.as_str(), "url": parts.shown_url(), "headers": headers, "body": body });
     if arguments.report
         && let Value::Object(out) = &mut out
     {

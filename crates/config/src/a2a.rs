@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::sections::{A2aSection, Questions};
 
 impl Config {
-    /// The A2A agents, in the order of their names. None is asked for its card before somebody asks for tools.
+    /// The A2A agents, sorted by name. No agent card is requested before tools are requested.
     pub fn a2a_agents(&self) -> Vec<A2aAgent> {
         let mut agents = BTreeMap::new();
         for read in &self.files {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use attache_agent::{AgentBuilder, ApprovalPolicy, Ask, Money, Prices, Proposal, Verdict};
+use attache_agent::{AgentBuilder, ApprovalPolicy, Ask, Compaction, Money, Prices, Proposal, Verdict};
 use attache_core::tool::wire_name;
 use attache_core::{BoxFuture, Effect};
 
@@ -11,15 +11,15 @@ use crate::problem::Problems;
 use crate::sections::AskedAbout;
 
 impl Config {
-    /// The agent with all that the configuration says of agents: limits, approvals and prices, and the tools of MCP
-    /// servers, A2A agents, HTTP services and this machine, as far as this crate has the features for them.
+    /// Applies all agent settings of the configuration: limits, approvals and prices, and the tools of MCP servers, A2A
+    /// agents, HTTP services and this machine, as far as the crate features are enabled.
     ///
-    /// Models, stores and the tools over files are the program's to make: by [`registry`](Self::registry),
+    /// The program must set up models, stores and file tools itself, with [`registry`](Self::registry),
     /// [`sessions_place`](Self::sessions_place), [`documents_folder`](Self::documents_folder) and
     /// [`tool_folders`](Self::tool_folders).
     ///
     /// # Errors
-    /// Every command and service that cannot be used.
+    /// All commands and services that cannot be used.
     pub fn agent(&self, agent: AgentBuilder) -> Result<AgentBuilder, Problems> {
         let mut agent = self.limited(agent).approval_policy(self.approvals());
         if let Some(prices) = self.prices() {
@@ -57,18 +57,18 @@ impl Config {
         if problems.is_empty() { Ok(agent) } else { Err(Problems::of(problems)) }
     }
 
-    /// The prices of models, if there are some.
+    /// The prices of models, if there are any.
     pub fn prices(&self) -> Option<Prices> {
         let section = self.last(|sections| sections.prices.clone())?;
         serde_json::to_value(section).and_then(serde_json::from_value).ok()
     }
 
-    /// The most model calls of an answer, if it is limited.
+    /// The maximum number of model calls per answer, if it is limited.
     pub fn max_steps(&self) -> Option<u32> {
         self.last(|sections| sections.limits.steps)
     }
 
-    /// The agent with the limits, as far as there are some.
+    /// Applies the configured limits to the agent.
     pub fn limited(&self, mut agent: AgentBuilder) -> AgentBuilder {
         if let Some(steps) = self.max_steps() {
             agent = agent.max_steps(steps);
@@ -94,10 +94,13 @@ impl Config {
         if let Some(chars) = self.last(|sections| sections.limits.result_chars) {
             agent = agent.max_result_chars(usize::try_from(chars).unwrap_or(usize::MAX));
         }
+        if let Some(tokens) = self.last(|sections| sections.limits.compact_above) {
+            agent = agent.memory(Compaction::new().with_threshold(tokens));
+        }
         agent
     }
 
-    /// The policy that says which calls somebody is asked about.
+    /// The policy for the approval of calls.
     pub fn approvals(&self) -> Approvals {
         let mut approvals = Approvals::default();
         for read in &self.files {
@@ -111,7 +114,7 @@ impl Config {
     }
 }
 
-/// The calls that somebody is asked about, by the names of tools and by what they do.
+/// The approval policy for calls, by tool name and effect.
 ///
 /// ```
 /// use attache_config::Approvals;
@@ -127,41 +130,41 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Lets calls of these tools run without a question; `*` in a name stands for anything.
+    /// Allows calls of these tools without approval; `*` in a name matches anything.
     #[must_use]
     pub fn with_allowed(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.allow.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Lets no call of these tools run.
+    /// Denies all calls of these tools.
     #[must_use]
     pub fn with_denied(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.deny.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Asks about every call, whatever lists allow.
+    /// Requires approval of every call, even for allowed tools.
     #[must_use]
     pub fn with_all_asked(mut self) -> Self {
         self.ask.push("*".to_owned());
         self
     }
 
-    /// True if a tool runs without a question, whatever it says of itself: a list allows it by its name, or nothing is
-    /// asked about, and no list says otherwise.
+    /// True if a tool runs without approval regardless of its own metadata: it is on the allow list, or approvals are
+    /// disabled, and no other list contradicts.
     pub fn allows(&self, tool: &str) -> bool {
         let is_allowed = self.default == AskedAbout::Never || holds(&self.allow, tool);
         is_allowed && !holds(&self.ask, tool) && !holds(&self.deny, tool)
     }
 
-    /// The verdict on a call of a tool, by its name and effect.
+    /// Decides about a call of a tool by its name and effect.
     pub fn verdict(&self, tool: &str, effect: Effect) -> Verdict {
         if holds(&self.deny, tool) {
             return Verdict::Deny("the configuration does not allow this tool to run".to_owned());
         }
         if holds(&self.ask, tool) {
-            return Verdict::Ask(Ask::because("the configuration asks before each call of it"));
+            return Verdict::Ask(Ask::because("the configuration requires approval of each call of it"));
         }
         let asks = match self.default {
             AskedAbout::Never => false,
@@ -170,7 +173,7 @@ impl Approvals {
         };
         match asks && !holds(&self.allow, tool) {
             true if effect == Effect::Read => {
-                Verdict::Ask(Ask::because("the configuration asks before each call"))
+                Verdict::Ask(Ask::because("the configuration requires approval of each call"))
             }
             true => Verdict::Ask(Ask::because("the tool may change something")),
             false => Verdict::Run,

@@ -255,12 +255,12 @@ impl Filling<'_> {
                 }
                 Ok(None) if is_secret(path, name) && !text.is_empty() || holds_password(path, text) => {
                     let hint = match path.starts_with("providers.") && !path.contains(".headers.") {
-                        true => "key.variables = [\"NAME\"] names the variable that holds it",
+                        true => "set the variable that contains it with key.variables = [\"NAME\"]",
                         false => "write \"${NAME}\" and set that variable, or \"${file:PATH}\"",
                     };
                     let problem = self.file.problem(
                         path,
-                        "is a secret, and is written out here",
+                        "is a secret, but is written here in plain text",
                         Some(hint.to_owned()),
                     );
                     self.problems.push(problem);

@@ -1,4 +1,4 @@
-//! The configuration of all files together.
+//! The merged configuration of all files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::read::Read;
 use crate::sections::{McpServerSection, Sections};
 use crate::source::ConfigFile;
 
-/// The configuration: one file, or several on top of each other.
+/// The configuration: one file, or several merged files.
 ///
 /// ```
 /// use attache_config::{Config, ConfigFile};
@@ -34,11 +34,10 @@ pub struct Config {
 }
 
 impl Config {
-    /// The configuration of these files; what a later one says counts where both say something. Variables come from
-    /// `lookup`.
+    /// Merges the configuration of these files; a later file overrides an earlier one. Variables come from `lookup`.
     ///
     /// # Errors
-    /// Every mistake of every file.
+    /// All problems of all files.
     pub fn of(
         files: impl IntoIterator<Item = ConfigFile>,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -50,11 +49,11 @@ impl Config {
         }
     }
 
-    /// Reads a configuration as [`of`](Self::of) does, but a server, agent or service that lacks a variable or a file of a
-    /// secret is no mistake: it is left out, and [`left_out`](Self::left_out) tells of it.
+    /// Reads a configuration like [`of`](Self::of), but a server, agent or service that lacks a variable or a secret
+    /// file is not an error: it is left out and listed in [`left_out`](Self::left_out).
     ///
     /// # Errors
-    /// Every other mistake, and these with it.
+    /// All other problems, together with these.
     pub fn usable(
         files: impl IntoIterator<Item = ConfigFile>,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -119,42 +118,42 @@ impl Config {
         }
     }
 
-    /// Reads one file as [`of`](Self::of) does, with the variables of the process.
+    /// Reads one file like [`of`](Self::of), with the environment variables of the process.
     ///
     /// # Errors
-    /// Every mistake.
+    /// All problems.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Problems> {
         Self::of([ConfigFile::read(path)?], &|name| std::env::var(name).ok())
     }
 
-    /// The files, the one that counts most last.
+    /// The files, in order of ascending precedence.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|read| read.file.path())
     }
 
-    /// The files that these import.
+    /// The files that they import.
     pub fn imported(&self) -> Vec<PathBuf> {
         self.files.iter().flat_map(|read| read.file.imported().map(Path::to_owned)).collect()
     }
 
-    /// Things that are no mistakes, and worth a word: servers of other clients that cannot be taken over.
+    /// Remarks that are not errors: servers of other clients that cannot be imported.
     pub fn notes(&self) -> &[Problem] {
         &self.notes
     }
 
-    /// The servers, agents and services that [`usable`](Self::usable) left out, with the variable or file that each lacks.
+    /// The servers, agents and services that [`usable`](Self::usable) left out, each with the missing variable or file.
     pub fn left_out(&self) -> &[Problem] {
         &self.left_out
     }
 
-    /// The names of the MCP servers, each with the file that it comes from, and its command or address.
+    /// The names of the MCP servers, each with its file and its command or URL.
     pub fn server_names(&self) -> impl Iterator<Item = (&str, &Path, String)> {
         self.servers
             .iter()
             .map(|(name, server)| (name.as_str(), server.origin.as_path(), server.shown.clone()))
     }
 
-    /// The place of sessions, if one is named.
+    /// The storage of sessions, if configured.
     pub fn sessions_place(&self) -> Option<SessionsPlace> {
         let found =
             self.files.iter().rev().find_map(|read| Some((read, read.sections.stores.sessions.as_ref()?)));
@@ -164,12 +163,12 @@ impl Config {
         })
     }
 
-    /// The folder of documents, if one is named.
+    /// The folder of documents, if configured.
     pub fn documents_folder(&self) -> Option<PathBuf> {
         self.store(|sections| sections.stores.documents.as_deref())
     }
 
-    /// True if a server removes documents from that folder that no session mentions; false if nothing says so.
+    /// True if a server removes documents from that folder that no session mentions; false by default.
     pub fn collects_documents(&self) -> bool {
         self.last(|sections| sections.stores.collect_documents).unwrap_or(false)
     }
@@ -181,7 +180,7 @@ impl Config {
         named.collect()
     }
 
-    /// True if the model may change these files, too.
+    /// True if the model may also change these files.
     pub fn writes_files(&self) -> bool {
         self.files.iter().any(|read| read.sections.tools.write)
     }
@@ -202,7 +201,11 @@ impl Config {
         let has_prices = self.files.iter().any(|read| read.sections.prices.is_some());
         for read in self.files.iter().filter(|read| read.sections.limits.cost.is_some() && !has_prices) {
             let hint = Some("add [prices], or limit tokens".to_owned());
-            problems.push(read.problem("limits.cost", "cannot be held: nothing says what models cost", hint));
+            problems.push(read.problem(
+                "limits.cost",
+                "cannot be enforced: there are no prices of models",
+                hint,
+            ));
         }
     }
 
@@ -215,21 +218,21 @@ impl Config {
                     problems.push(read.problem(&format!("a2a.{name}{member}"), message, hint));
                 };
                 if !is_name(name) {
-                    let message = format!("{name:?} is no name for an agent");
-                    told("", &message, Some("letters, digits, - and _ make one"));
+                    let message = format!("{name:?} is not a valid agent name");
+                    told("", &message, Some("use letters, digits, - and _"));
                 }
                 if section.enabled == Some(false) {
                     continue;
                 }
                 let url = section.url.as_deref().unwrap_or_default();
                 if url.is_empty() {
-                    told("", "has no `url`", Some("name the address of the agent, or of its card"));
+                    told("", "has no `url`", Some("set the URL of the agent, or of its card"));
                 } else if !is_address(url) {
                     let message = format!("must begin with https:// or http://, not {:?}", plain(url));
                     told(".url", &message, None);
                 }
                 for header in section.headers.keys().filter(|header| !is_header(header)) {
-                    told(&format!(".headers.{header}"), "is no name of a header", None);
+                    told(&format!(".headers.{header}"), "is not a valid header name", None);
                 }
             }
         }
@@ -242,7 +245,7 @@ impl Config {
             if !read.sections.http.is_empty() {
                 problems.push(read.file.problem(
                     "http",
-                    "is not for this program: it was built without HTTP tools",
+                    "is not supported: this program was built without HTTP tools",
                     None,
                 ));
             }
@@ -250,7 +253,7 @@ impl Config {
             if !read.sections.a2a.is_empty() {
                 problems.push(read.file.problem(
                     "a2a",
-                    "is not for this program: it was built without A2A",
+                    "is not supported: this program was built without A2A",
                     None,
                 ));
             }
@@ -258,7 +261,7 @@ impl Config {
             if !self.servers.is_empty() && read.file.located.value.get("mcp").is_some() {
                 problems.push(read.file.problem(
                     "mcp",
-                    "is not for this program: it was built without MCP",
+                    "is not supported: this program was built without MCP",
                     None,
                 ));
             }
@@ -266,7 +269,7 @@ impl Config {
             {
                 let tools = &read.sections.tools;
                 if tools.fetch || tools.calculator || tools.time || !tools.command.is_empty() {
-                    let message = "is not for this program: it was built without tools of this machine";
+                    let message = "is not supported: this program was built without tools of this machine";
                     problems.push(read.problem("tools", message, None));
                 }
             }
@@ -279,13 +282,13 @@ impl Config {
     }
 }
 
-/// The place where sessions are kept.
+/// The storage of sessions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionsPlace {
-    /// A file of SQLite.
+    /// An SQLite file.
     File(PathBuf),
-    /// The address of a PostgreSQL database, which may hold a password.
+    /// The URL of a PostgreSQL database, which may contain a password.
     Postgres(Secret),
 }
 

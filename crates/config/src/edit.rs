@@ -1,4 +1,4 @@
-//! Servers that are added to a file and taken out of it. Everything else stays as it is written, comments included.
+//! Adds servers to a file and removes them. Everything else stays as written, including comments.
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
@@ -10,9 +10,9 @@ use crate::checked::is_secret_name;
 pub struct NewServer {
     /// The program and its arguments; empty for a server over HTTP.
     pub command: Vec<String>,
-    /// The address of a server over HTTP.
+    /// The URL of a server over HTTP.
     pub url: Option<String>,
-    /// Variables of the program, such as `GITHUB_TOKEN` with `${GITHUB_TOKEN}`.
+    /// Environment variables of the program, such as `GITHUB_TOKEN` with `${GITHUB_TOKEN}`.
     pub env: Vec<(String, String)>,
     /// Headers of each request.
     pub headers: Vec<(String, String)>,
@@ -21,22 +21,22 @@ pub struct NewServer {
 }
 
 impl NewServer {
-    /// A program and its arguments.
+    /// Creates a server from a program and its arguments.
     pub fn command(line: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { command: line.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// An address.
+    /// Creates a server from a URL.
     pub fn url(url: impl Into<String>) -> Self {
         Self { url: Some(url.into()), ..Self::default() }
     }
 }
 
-/// The text of a configuration with a server in it.
+/// Adds a server to the text of a configuration.
 ///
 /// # Errors
-/// The text is no TOML, or has a server of that name; or a secret stands among the arguments or in the address, where a
-/// variable should.
+/// The text is not TOML or already has a server of that name, or a secret is written into the arguments or the URL
+/// instead of a variable.
 pub fn with_mcp_server(text: &str, name: &str, server: &NewServer) -> Result<String, String> {
     if let Some((of, variable)) = written_secret(server) {
         return Err(format!(
@@ -51,10 +51,10 @@ pub fn with_mcp_server(text: &str, name: &str, server: &NewServer) -> Result<Str
         table.set_implicit(true);
         Item::Table(table)
     });
-    let mcp = mcp.as_table_like_mut().ok_or("`mcp` is no table")?;
+    let mcp = mcp.as_table_like_mut().ok_or("`mcp` is not a table")?;
     if mcp.contains_key(name) {
         return Err(format!(
-            "there is an MCP server {name} already; `attache mcp remove {name}` takes it out"
+            "there is an MCP server {name} already; remove it with `attache mcp remove {name}`"
         ));
     }
     let mut table = Table::new();
@@ -82,10 +82,10 @@ pub fn with_mcp_server(text: &str, name: &str, server: &NewServer) -> Result<Str
     Ok(document.to_string())
 }
 
-/// The text of a configuration without a server; `None` if it has none of that name.
+/// Removes a server from the text of a configuration; returns `None` if there is none of that name.
 ///
 /// # Errors
-/// The text is no TOML.
+/// The text is not TOML.
 pub fn without_mcp_server(text: &str, name: &str) -> Result<Option<String>, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;

@@ -1,4 +1,4 @@
-//! Services whose HTTP endpoints are tools.
+//! HTTP services whose endpoints are tools.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::config::Config;
 use crate::problem::Problem;
 
 impl Config {
-    /// The services, in the order of their names.
+    /// The services, sorted by name.
     ///
     /// # Errors
-    /// Every service that does not fit together. [`Config::of`] told them already.
+    /// All invalid services. [`Config::of`] has already reported them.
     pub fn http_tools(&self) -> Result<Vec<HttpTools>, Vec<Problem>> {
         let mut services = BTreeMap::new();
         for read in &self.files {

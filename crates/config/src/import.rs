@@ -73,7 +73,7 @@ pub(crate) fn imported(
         }
         if entry.get("type").or_else(|| entry.get("transport")).and_then(Value::as_str) == Some("sse") {
             said.notes.push(problem(
-                "is left out: it speaks the old transport over server-sent events, not streamable HTTP"
+                "is left out: it uses the old transport over server-sent events, not streamable HTTP"
                     .to_owned(),
                 None,
             ));

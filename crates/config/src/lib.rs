@@ -18,10 +18,22 @@
 //! allow = ["mcp_files___read_*"]
 //! ```
 //!
-//! A [`ConfigFile`] is read, a [`Config`] is made of one or several, and its methods make models, servers, tools and
-//! policies of it. Every mistake is a [`Problem`] with file, line, value and advice. [`schema`] is the schema for
-//! editors. A project's file is somebody else's input: [`Trusted`] remembers those that the user has read.
-//! Decisions are in `docs/adr/0035-configuration.md`.
+//! A [`ConfigFile`] is one file, a [`Config`] is built from one or several files, and its methods create models,
+//! servers, tools and policies. Every mistake is a [`Problem`] with file, line, value and advice. [`schema`] is the
+//! schema for editors. A project's file is untrusted input: [`Trusted`] remembers the files that the user has reviewed.
+//! Design decisions are in `docs/adr/0035-configuration.md`.
+
+#![cfg_attr(
+    not(all(
+        feature = "a2a",
+        feature = "agent",
+        feature = "mcp",
+        feature = "models",
+        feature = "http-tools",
+        feature = "tools"
+    )),
+    allow(dead_code, reason = "the features read what the configuration holds")
+)]
 
 #[cfg(feature = "a2a")]
 mod a2a;
@@ -44,31 +56,9 @@ mod read;
 #[cfg(feature = "models")]
 mod registry;
 mod schema;
-#[cfg_attr(
-    not(all(
-        feature = "a2a",
-        feature = "agent",
-        feature = "mcp",
-        feature = "models",
-        feature = "http-tools",
-        feature = "tools"
-    )),
-    allow(dead_code, reason = "the features read what it holds")
-)]
 mod sections;
 mod server;
 mod server_check;
-#[cfg_attr(
-    not(all(
-        feature = "a2a",
-        feature = "agent",
-        feature = "mcp",
-        feature = "models",
-        feature = "http-tools",
-        feature = "tools"
-    )),
-    allow(dead_code, reason = "the features read what it holds")
-)]
 mod source;
 mod toml_places;
 mod trust;

@@ -1,4 +1,4 @@
-//! Tools of this machine: files, pages, commands, arithmetic, the time.
+//! Tools of this machine: files, web pages, commands, arithmetic, the time.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::config::Config;
 use crate::problem::Problem;
 
 impl Config {
-    /// The other tools of this machine that are switched on: fetching, commands, arithmetic, the time. Commands run in
-    /// the working folder.
+    /// The other enabled tools of this machine: fetching, commands, arithmetic, the time. Commands run in the working
+    /// directory.
     ///
     /// # Errors
-    /// Every command that cannot be allowed, such as one whose program is not there.
+    /// All commands that cannot be allowed, such as one whose program is missing.
     pub fn local_tools(&self) -> Result<Vec<Arc<dyn Tool>>, Vec<Problem>> {
         let has = |of: fn(&crate::sections::ToolsSection) -> bool| {
             self.files.iter().any(|read| of(&read.sections.tools))
@@ -71,7 +71,7 @@ impl Config {
         match tool.with_sandbox(Sandbox::new()) {
             Ok(tool) => Ok(Some(Arc::new(tool))),
             Err(error) => {
-                let hint = "without it, commands may do all that you may".to_owned();
+                let hint = "without it, commands can do everything that you can".to_owned();
                 Err(vec![read.problem("tools.sandbox", &error.to_string(), Some(hint))])
             }
         }
@@ -81,7 +81,7 @@ impl Config {
     fn commands(&self) -> Result<Option<Arc<dyn Tool>>, Vec<Problem>> {
         let named = self.files.iter().filter(|read| !read.sections.tools.command.is_empty());
         let problems: Vec<Problem> =
-            named.map(|read| read.problem("tools.command", "is for Unix alone", None)).collect();
+            named.map(|read| read.problem("tools.command", "is only supported on Unix", None)).collect();
         if problems.is_empty() { Ok(None) } else { Err(problems) }
     }
 }
@@ -91,7 +91,7 @@ impl Config {
 #[cfg(unix)]
 fn command(line: &str) -> Result<Command, String> {
     let mut words = line.split_whitespace();
-    let program = words.next().ok_or("it names no program")?;
+    let program = words.next().ok_or("it contains no program")?;
     words.try_fold(Command::new(program), |command, word| {
         let (stem, repeats) = match word.strip_suffix("...") {
             Some(stem) => (stem, true),
@@ -102,7 +102,7 @@ fn command(line: &str) -> Result<Command, String> {
             "<number>" => Argument::Number,
             "<file>" => Argument::File,
             _ if word.starts_with('<') && word.ends_with('>') => {
-                return Err(format!("{word} is none of <text>, <number> and <file>"));
+                return Err(format!("{word} is not one of <text>, <number> and <file>"));
             }
             _ => return Ok(command.exact(word)),
         };

@@ -1,4 +1,4 @@
-//! MCP servers as families of tools.
+//! MCP servers as providers of tools.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::mcp_servers::{Reach, Server};
 use crate::sections::Era;
 
 impl Config {
-    /// The MCP servers, in the order of their names. Nothing is started or connected before somebody asks for tools.
+    /// The MCP servers, sorted by name. Nothing is started or connected before tools are requested.
     pub fn mcp_servers(&self) -> Vec<McpServer> {
         self.mcp_servers_with(|| None)
     }
 
-    /// The MCP servers, as [`mcp_servers`](Self::mcp_servers) yields them, with logins for those over HTTP that are given no
+    /// The MCP servers, as returned by [`mcp_servers`](Self::mcp_servers), with logins for those over HTTP without a
     /// token.
     pub fn mcp_servers_with(&self, login: impl Fn() -> Option<McpOAuth>) -> Vec<McpServer> {
         self.servers.iter().map(|(name, server)| made(name, server, &login)).collect()

@@ -141,8 +141,8 @@ fn server(
     if !is_name(name) {
         told(
             "",
-            &format!("{name:?} is no name for a server"),
-            Some("letters, digits, - and _ make one".to_owned()),
+            &format!("{name:?} is not a valid server name"),
+            Some("use letters, digits, - and _".to_owned()),
         );
         return None;
     }
@@ -153,28 +153,28 @@ fn server(
     };
     let reach = match (line, section.url.as_deref().filter(|url| !url.is_empty())) {
         (Some(_), Some(_)) => {
-            told("url", "stands beside `command`", Some("a server has one of them".to_owned()));
+            told("url", "is set together with `command`", Some("a server has only one of them".to_owned()));
             return None;
         }
         (None, None) => {
             told(
                 "",
                 "has neither `command` nor `url`",
-                Some("name the program to start, or the address".to_owned()),
+                Some("set the program to start, or the URL".to_owned()),
             );
             return None;
         }
         (Some(line), None) => {
             let mut line = line.into_iter();
             let Some(program) = line.next().filter(|program| !program.trim().is_empty()) else {
-                told("command", "names no program", None);
+                told("command", "contains no program", None);
                 return None;
             };
             if program.contains(' ') && section.args.is_empty() && !place(&program).is_file() {
                 // A key may be among the arguments.
                 let first = program.split_whitespace().next().unwrap_or_default();
-                let hint = format!("arguments are items of their own: command = [{first:?}, …]");
-                told("command", "is no program, since it holds blanks", Some(hint));
+                let hint = format!("write arguments as separate items: command = [{first:?}, …]");
+                told("command", "is not a program, since it contains spaces", Some(hint));
                 return None;
             }
             for member in [
@@ -183,7 +183,7 @@ fn server(
                 ("public_only", section.public_only),
             ] {
                 if member.1 {
-                    told(member.0, "goes with `url`, and this server has a `command`", None);
+                    told(member.0, "requires `url`, but this server has a `command`", None);
                 }
             }
             let program = if program.contains('/') { place(&program) } else { PathBuf::from(program) };
@@ -201,11 +201,11 @@ fn server(
                 ("folder", section.folder.is_some()),
             ] {
                 if member.1 {
-                    told(member.0, "goes with `command`, and this server has a `url`", None);
+                    told(member.0, "requires `command`, but this server has a `url`", None);
                 }
             }
             for header in section.headers.keys().filter(|header| !is_header(header)) {
-                told(&format!("headers.{header}"), "is no name of a header", None);
+                told(&format!("headers.{header}"), "is not a valid header name", None);
             }
             Reach::Url(url.to_owned())
         }

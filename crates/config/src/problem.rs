@@ -1,23 +1,22 @@
-//! Mistakes in a configuration.
+//! Problems in a configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The likeness, of 1, from which on a name is offered for another.
-const LIKENESS: f64 = 0.75;
+use attache_core::near::near;
 
-/// One mistake: where it is, and what would be right. Values that came of variables stand in it as they are written,
+/// One problem in a configuration: its place, and advice. Values that come from variables are shown as written,
 /// `${NAME}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1 on; `None` where the mistake is the whole file's.
+    /// The line, from 1; `None` if the problem concerns the whole file.
     pub line: Option<usize>,
-    /// The place in it, such as `mcp.files.command`; empty for the file itself.
+    /// The path in the file, such as `mcp.files.command`; empty for the file itself.
     pub path: String,
-    /// The mistake, with the value that is wrong.
+    /// The problem, with the invalid value.
     pub message: String,
     /// Advice.
     pub hint: Option<String>,
@@ -47,7 +46,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Every mistake that was found, in the order of files and lines.
+/// All problems found, in the order of files and lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -87,10 +86,8 @@ impl std::error::Error for Problems {}
 pub(crate) fn meant<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     const FEW: usize = 8;
     let known: Vec<&str> = known.collect();
-    let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &written.to_lowercase());
-    let near = known.iter().map(|name| (likeness(name), *name)).filter(|(score, _)| *score >= LIKENESS);
-    match near.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((_, name)) => Some(format!("did you mean `{name}`?")),
+    match near(written, known.iter().copied()).first() {
+        Some(name) => Some(format!("did you mean `{name}`?")),
         None if (1..=FEW).contains(&known.len()) => Some(format!("known here: `{}`", known.join("`, `"))),
         None => None,
     }

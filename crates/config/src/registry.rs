@@ -11,10 +11,10 @@ use crate::read::Read;
 use crate::toml_places::below;
 
 impl Config {
-    /// The registry with what the configuration says of models.
+    /// Adds the configuration of models to the registry.
     ///
     /// # Errors
-    /// Every mistake: profiles, rows of capabilities, names that stand for nothing.
+    /// All problems: invalid profiles, capability rows, and names without a model.
     pub fn registry(&self, registry: Registry) -> Result<Registry, Problems> {
         let (mut registry, mut problems) = (registry, Vec::new());
         for read in &self.files {
@@ -33,7 +33,7 @@ impl Config {
         for nobodys in registry.families_of_nobody() {
             let said = self.files.iter().find(|read| read.sections.capabilities.contains_key(nobodys));
             let Some(read) = said else { continue };
-            let message = "counts for no model: no provider has this family";
+            let message = "applies to no model: no provider has this family";
             let hint = meant(nobodys, families.iter().copied());
             problems.push(read.problem(&format!("capabilities.{nobodys}"), message, hint));
         }
@@ -166,7 +166,7 @@ fn find(members: &Map<String, Value>, wanted: &str, path: &str) -> Option<String
 
 /// The names of models that the configuration gives, the last file's first.
 impl Config {
-    /// Names that stand for models, with the models.
+    /// The model aliases, with their models.
     pub fn model_names(&self) -> BTreeMap<&str, &str> {
         let named = self.files.iter().flat_map(|read| &read.sections.models);
         named.map(|(name, model)| (name.as_str(), model.as_str())).collect()

@@ -5,11 +5,28 @@ use serde_json::{Map, Value};
 
 use crate::sections::Sections;
 
-/// The JSON schema of `attache.toml`, for editors. It has the sections that this program was built with.
+/// The JSON schema of `attache.toml`, for editors. It contains the sections that this program was built with.
 pub fn schema() -> Value {
     let mut schema = schema_for!(Sections).to_value();
     without_null(&mut schema);
+    without_examples(&mut schema);
     schema
+}
+
+/// Takes examples in Rust out of descriptions, which editors show to those who write a file.
+fn without_examples(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(without_examples),
+        Value::Object(members) => {
+            members.values_mut().for_each(without_examples);
+            if let Some(Value::String(text)) = members.get_mut("description")
+                && let Some((words, _)) = text.split_once("```")
+            {
+                *text = words.trim_end().to_owned();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Takes `null` out of types and alternatives: TOML has none.

@@ -16,23 +16,21 @@ use serde_json::{Map, Value};
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "attache.toml")]
 pub(crate) struct Sections {
-    /// Names that stand for models, such as `fast = "groq/llama-3.3-70b-versatile"`. `default` is the one that is asked
-    /// where none is named.
+    /// Aliases of models, such as `fast = "groq/llama-3.3-70b-versatile"`. `default` is used if no model is given.
     pub(crate) models: BTreeMap<String, String>,
-    /// Profiles of servers with an API of OpenAI's, by their names. `like` names a profile to start from, `base_url` the
-    /// address.
+    /// Profiles of OpenAI-compatible servers, by name. `like` names a base profile, `base_url` sets the address.
     pub(crate) providers: BTreeMap<String, Map<String, Value>>,
-    /// Facts about models, by family, on top of the bundled table.
+    /// Capabilities of models, by family, which override the bundled table.
     pub(crate) capabilities: BTreeMap<String, Map<String, Value>>,
-    /// True if large documents are uploaded once, where the API has files; a size says from which on.
+    /// True to upload large documents once, if the API supports files; a size sets the minimum.
     pub(crate) uploads: Option<UploadsSection>,
     /// The prices of models.
     pub(crate) prices: Option<PricesSection>,
     /// MCP servers, by their names.
     pub(crate) mcp: McpSection,
-    /// A2A agents, by their names.
+    /// A2A agents, by name.
     pub(crate) a2a: BTreeMap<String, A2aSection>,
-    /// Services whose HTTP endpoints are tools, by their names.
+    /// HTTP services whose endpoints are tools, by name.
     #[cfg(feature = "http-tools")]
     pub(crate) http: BTreeMap<String, attache_http_tools::HttpToolsConfig>,
     #[cfg(not(feature = "http-tools"))]
@@ -57,23 +55,23 @@ pub(crate) struct Sections {
 pub(crate) enum UploadsSection {
     /// On or off.
     Switch(bool),
-    /// From that many bytes on.
+    /// The minimum size in bytes.
     Bytes(u64),
-    /// From that size on, such as `2 MiB`.
+    /// The minimum size, such as `2 MiB`.
     Size(String),
-    /// From that size on, and for that many hours.
+    /// The minimum size, and how many hours files are kept.
     Both(UploadsTable),
 }
 
-/// From which size on documents are uploaded, and for how long.
+/// The minimum size of uploaded documents, and how long they are kept.
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UploadsTable {
-    /// The size from which on, such as `2 MiB`.
+    /// The minimum size, such as `2 MiB`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     above: Option<String>,
-    /// The hours for which files are kept.
+    /// The number of hours that files are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2160))]
     hours: Option<u32>,
@@ -86,13 +84,13 @@ pub(crate) struct UploadsTable {
 pub(crate) struct PricesSection {
     /// The currency, such as `USD`.
     currency: String,
-    /// The day of which the prices are, such as `2026-11-01`.
+    /// The date of the prices, such as `2026-11-01`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
-    /// True if a limit of cost holds also where a model has no price.
+    /// True if a cost limit also applies to models without a price.
     #[serde(default)]
     allow_unknown: bool,
-    /// The prices, by `provider/model`; a name that ends with `*` stands for all that begin so.
+    /// The prices, by `provider/model`; a name that ends with `*` matches all names with that prefix.
     models: BTreeMap<String, PriceSection>,
 }
 
@@ -123,30 +121,30 @@ pub(crate) struct PriceSection {
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default)]
 pub(crate) struct McpSection {
-    /// Files of other clients whose servers are taken over: the `mcpServers` or `servers` of their JSON.
+    /// Files of other clients whose servers are imported: the `mcpServers` or `servers` of their JSON.
     pub(crate) import: Vec<String>,
     #[serde(flatten)]
     pub(crate) servers: BTreeMap<String, McpServerSection>,
 }
 
-/// One MCP server: a `command` that is started, or a `url`.
+/// One MCP server: a `command` to start, or a `url`.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct McpServerSection {
     /// False if it is left alone.
     pub(crate) enabled: Option<bool>,
-    /// The program that is started, alone or with its arguments.
+    /// The program to start, alone or with its arguments.
     pub(crate) command: Option<CommandLine>,
     /// The arguments of the program.
     pub(crate) args: Vec<String>,
-    /// Variables that the program gets, beside a short list of harmless ones.
+    /// Environment variables of the program, in addition to a short list of harmless ones.
     pub(crate) env: BTreeMap<String, String>,
-    /// Variables of this process that it gets too.
+    /// Environment variables of this process that are passed on.
     pub(crate) inherit: Vec<String>,
-    /// The folder in which it is started.
+    /// The working directory of the program.
     pub(crate) folder: Option<String>,
-    /// The address of a server over HTTP.
+    /// The URL of a server over HTTP.
     pub(crate) url: Option<String>,
     /// The token that is sent with each request: `${NAME}` or `${file:PATH}`.
     pub(crate) bearer: Option<String>,
@@ -154,26 +152,26 @@ pub(crate) struct McpServerSection {
     pub(crate) headers: BTreeMap<String, String>,
     /// True if private addresses are refused.
     pub(crate) public_only: bool,
-    /// The only tools that are taken, by the server's names; one `*` stands for anything.
+    /// The only tools to use, by the server's names; one `*` matches anything.
     pub(crate) only: Vec<String>,
     /// The tools that are left out.
     pub(crate) without: Vec<String>,
-    /// Other names for tools, by the server's names.
+    /// New names of tools, by the server's names.
     pub(crate) rename: BTreeMap<String, String>,
-    /// True if the server is believed which of its tools only read.
+    /// True to trust the server about which of its tools only read.
     pub(crate) trust_hints: bool,
-    /// True if its resources are tools: list and read.
+    /// True to offer its resources as tools: list and read.
     pub(crate) resources: bool,
-    /// True if its prompts are tools: list and get.
+    /// True to offer its prompts as tools: list and get.
     pub(crate) prompts: bool,
     /// Folders in which it may work.
     pub(crate) roots: Vec<String>,
-    /// The era of the protocol; found out by default.
+    /// The era of the protocol; detected by default.
     pub(crate) era: Option<Era>,
-    /// The most seconds of a call; 120 by default.
+    /// The timeout of a call in seconds; 120 by default.
     #[schemars(range(min = 1))]
     pub(crate) call_seconds: Option<u32>,
-    /// The most seconds until it is connected; 30 by default.
+    /// The timeout for connecting in seconds; 30 by default.
     #[schemars(range(min = 1))]
     pub(crate) connect_seconds: Option<u32>,
 }
@@ -206,7 +204,7 @@ pub(crate) enum Era {
 pub(crate) struct A2aSection {
     /// False if it is left alone.
     pub(crate) enabled: Option<bool>,
-    /// The address of the agent, or of its card.
+    /// The URL of the agent, or of its card.
     pub(crate) url: Option<String>,
     /// The token that is sent with each request: `${NAME}` or `${file:PATH}`.
     pub(crate) bearer: Option<String>,
@@ -214,16 +212,16 @@ pub(crate) struct A2aSection {
     pub(crate) headers: BTreeMap<String, String>,
     /// True if private addresses are refused.
     pub(crate) public_only: bool,
-    /// The only skills that the model is told of, by their ids.
+    /// The only skills that are shown to the model, by id.
     pub(crate) only: Vec<String>,
-    /// The one who answers what the agent asks; the user by default.
+    /// Defines who answers questions of the agent; the user by default.
     pub(crate) questions: Option<Questions>,
-    /// The most seconds that a call waits for a task; 60 by default.
+    /// The maximum number of seconds that a call waits for a task; 60 by default.
     #[schemars(range(min = 1))]
     pub(crate) call_seconds: Option<u32>,
 }
 
-/// The one who answers what an agent asks.
+/// Defines who answers questions of an agent.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(rename_all = "snake_case")]
@@ -232,46 +230,46 @@ pub(crate) enum Questions {
     Model,
 }
 
-/// Tools of this machine. All are off unless they are asked for.
+/// Tools of this machine. All are disabled by default.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ToolsSection {
     /// Folders and files that the model may list, read and search.
     pub(crate) files: Vec<String>,
-    /// True if it may change them, too; you are asked before each change.
+    /// True if the model may also change them; you are asked before each change.
     pub(crate) write: bool,
-    /// True if it may fetch public addresses.
+    /// True if the model may fetch public addresses.
     pub(crate) fetch: bool,
-    /// True if it may calculate.
+    /// True if the model may calculate.
     pub(crate) calculator: bool,
-    /// True if it may ask for the time.
+    /// True if the model may get the time.
     pub(crate) time: bool,
-    /// Commands that it may run, such as `git log -n <number>`. `<text>`, `<number>` and `<file>` stand for what the
-    /// model writes, `...` behind one of them for any number of them.
+    /// Commands that the model may run, such as `git log -n <number>`. `<text>`, `<number>` and `<file>` are values
+    /// from the model; `...` after one of them allows any number of them.
     pub(crate) command: Vec<String>,
-    /// True if the system keeps commands to reading the working folder and its own programs: they write nothing, and
-    /// have no network. Where the system cannot, it is a mistake.
+    /// True to restrict commands to reading the working directory and the system's programs: they cannot write or use
+    /// the network. It is an error if the system does not support this.
     pub(crate) sandbox: bool,
 }
 
-/// Calls of tools that somebody is asked about first. Tools under `deny` never run; those under `ask` are asked about
-/// also where `allow` names them.
+/// Approval of tool calls. Tools under `deny` never run; those under `ask` require approval even if `allow` contains
+/// them.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ApprovalsSection {
-    /// The calls that are asked about where no list names the tool; those of tools with effects by default.
+    /// The calls that require approval if no list contains the tool; by default those of tools with effects.
     pub(crate) default: Option<AskedAbout>,
-    /// Tools whose calls run without a question, by their names; `*` stands for anything.
+    /// Tools whose calls run without approval, by name; `*` matches anything.
     pub(crate) allow: Vec<String>,
-    /// Tools whose calls are always asked about.
+    /// Tools whose calls always require approval.
     pub(crate) ask: Vec<String>,
     /// Tools whose calls never run.
     pub(crate) deny: Vec<String>,
 }
 
-/// The calls that are asked about.
+/// The calls that require approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(rename_all = "snake_case")]
@@ -290,30 +288,34 @@ pub(crate) enum AskedAbout {
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LimitsSection {
-    /// Model calls; 20 by default.
+    /// Maximum number of model calls; 20 by default.
     #[schemars(range(min = 1))]
     pub(crate) steps: Option<u32>,
-    /// Tool calls; 150 by default.
+    /// Maximum number of tool calls; 150 by default.
     #[schemars(range(min = 1))]
     pub(crate) tool_calls: Option<u32>,
-    /// Tokens read and written; none by default.
+    /// Maximum number of tokens read and written; unlimited by default.
     #[schemars(range(min = 1))]
     pub(crate) tokens: Option<u64>,
-    /// The cost in the currency of `[prices]`; none by default.
+    /// Maximum cost in the currency of `[prices]`; unlimited by default.
     #[schemars(range(min = 0))]
     pub(crate) cost: Option<f64>,
-    /// Seconds in all; none by default.
+    /// Maximum duration in seconds; unlimited by default.
     #[schemars(range(min = 1))]
     pub(crate) seconds: Option<u64>,
-    /// Seconds of one call of a tool that sets no time of its own; 60 by default.
+    /// Timeout in seconds of a call of a tool that does not set its own; 60 by default.
     #[schemars(range(min = 1))]
     pub(crate) tool_seconds: Option<u64>,
-    /// Calls that run side by side; 8 by default.
+    /// Maximum number of parallel calls; 8 by default.
     #[schemars(range(min = 1))]
     pub(crate) parallel_calls: Option<u32>,
-    /// Characters of one result that the model reads; 50,000 by default.
+    /// Maximum number of characters of one result that the model reads; 50,000 by default.
     #[schemars(range(min = 100))]
     pub(crate) result_chars: Option<u32>,
+    /// Tokens of a request above which a summary replaces its old part. By default nothing is summarised, and the newest
+    /// 40 messages are sent.
+    #[schemars(range(min = 1))]
+    pub(crate) compact_above: Option<u64>,
 }
 
 /// The place of sessions and documents.
@@ -326,88 +328,88 @@ pub(crate) struct StoresSection {
     pub(crate) sessions: Option<String>,
     /// The folder of documents.
     pub(crate) documents: Option<String>,
-    /// True if `attache serve` removes documents from that folder that no session mentions, a week after they came; false by
-    /// default. Leave it so where a copy of the database is used beside the same folder, or where clients keep the id of an
-    /// upload for days before they send it.
+    /// True if `attache serve` removes documents from that folder that no session mentions, a week after they were
+    /// added; false by default. Do not enable it if a copy of the database is used with the same folder, or if clients
+    /// keep the id of an upload for days before they send it.
     pub(crate) collect_documents: Option<bool>,
 }
 
-/// The server of `attache serve`. All but the words of the chat hold from its next start on: title, greeting and examples hold
-/// at once.
+/// The server of `attache serve`. Title, greeting and examples of the chat take effect immediately, all other settings
+/// at the next start.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ServerSection {
     /// The port; 8080 by default.
     pub(crate) port: Option<u16>,
-    /// The address to listen at; 127.0.0.1 by default. `0.0.0.0` is every one of the machine, and needs keys.
+    /// The address to listen on; 127.0.0.1 by default. `0.0.0.0` means all addresses of the machine, and requires keys.
     pub(crate) host: Option<std::net::IpAddr>,
-    /// The path under which all routes are, such as `/agents`.
+    /// The base path of all routes, such as `/agents`.
     pub(crate) base_path: Option<String>,
     /// The file of the keys that `attache keys` writes; in the command's folder for data by default.
     pub(crate) keys: Option<String>,
     /// Further keys, each under the name of the one who asks with it and in a variable or a file: `ann = "${ANN_KEY}"`. They
     /// may do what a key of `attache keys` may that names no scopes.
     pub(crate) api_keys: BTreeMap<String, String>,
-    /// The origins of other pages that may ask, such as `https://app.example.org`.
+    /// The origins of other pages that may send requests, such as `https://app.example.org`.
     pub(crate) origins: Vec<String>,
-    /// The headers of their own that those pages may send, such as `x-tenant`. They need `origins`.
+    /// The custom headers that those pages may send, such as `x-tenant`. They require `origins`.
     pub(crate) headers: Vec<String>,
-    /// The origins of pages that may hold the page of the chat in a frame, such as `https://app.example.org`.
+    /// The origins of pages that may embed the chat page in a frame, such as `https://app.example.org`.
     pub(crate) frames: Vec<String>,
     /// Models that clients may ask under these names, without the instructions and tools of the agent: names of `[models]`,
     /// or `PROVIDER/MODEL`.
     pub(crate) models: Vec<String>,
     /// False if the chat is not served, neither as a page nor as a script for others.
     pub(crate) web: Option<bool>,
-    /// The fate of a run whose client leaves, where the request does not say it: `cancel` by default.
+    /// The handling of a run whose client disconnects, if the request does not set it: `cancel` by default.
     pub(crate) disconnect: Option<DisconnectSetting>,
-    /// The fate of a run whose session another run is under way in: `refuse` by default.
+    /// The handling of a run in a session that already has an active run: `refuse` by default.
     pub(crate) busy: Option<BusySetting>,
-    /// Seconds after which a session that nobody used is deleted; never by default. It holds for all sessions of the store.
+    /// Seconds after which an unused session is deleted; never by default. It applies to all sessions of the store.
     #[schemars(range(min = 1))]
     pub(crate) expiry_seconds: Option<u32>,
-    /// True if clients are told the model's reasoning.
+    /// True if clients receive the model's reasoning.
     pub(crate) thinking: Option<bool>,
-    /// False if clients are not told the arguments and results of tools.
+    /// False if clients do not receive the arguments and results of tools.
     pub(crate) tool_details: Option<bool>,
     /// The title of the chat.
     pub(crate) title: Option<String>,
-    /// A sentence for an empty conversation.
+    /// A greeting for an empty conversation.
     pub(crate) greeting: Option<String>,
-    /// Questions to choose from.
+    /// Example questions to choose from.
     pub(crate) examples: Vec<String>,
-    /// The address under which clients reach the server, such as `https://papers.example.org`: for MCP and A2A.
+    /// The URL under which clients reach the server, such as `https://papers.example.org`: for MCP and A2A.
     pub(crate) public_url: Option<String>,
-    /// True if the agent is an MCP server too, at `/mcp`.
+    /// True if the agent is also an MCP server, at `/mcp`.
     pub(crate) mcp: Option<bool>,
-    /// True if the agent is an A2A agent too, at `/a2a`. It needs `public_url`.
+    /// True if the agent is also an A2A agent, at `/a2a`. It requires `public_url`.
     pub(crate) a2a: Option<bool>,
-    /// True if the audit log has the arguments of calls, and not their hashes alone.
+    /// True if the audit log contains the arguments of calls instead of only their hashes.
     pub(crate) audit_content: Option<bool>,
-    /// Tokens of an issuer, by which the server knows who asks.
+    /// Tokens of an issuer, with which the server authenticates clients.
     pub(crate) jwt: Option<JwtSection>,
-    /// The dialects that are switched off or on.
+    /// The dialects that are enabled or disabled.
     pub(crate) dialects: DialectsSection,
     /// Limits of requests.
     pub(crate) limits: ServerLimitsSection,
 }
 
-/// The fate of a run whose client leaves.
+/// The handling of a run whose client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DisconnectSetting {
-    /// It is cancelled at once.
+    /// It is cancelled immediately.
     Cancel,
-    /// It is cancelled unless somebody looks at it again within so many seconds.
+    /// It is cancelled unless a client follows it again within this number of seconds.
     GraceSeconds(u32),
-    /// It goes on to its end.
+    /// It continues to its end.
     Detach,
 }
 
-/// The fate of a run whose session another run is under way in.
+/// The handling of a run in a session that already has an active run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(rename_all = "snake_case")]
@@ -415,31 +417,31 @@ pub enum DisconnectSetting {
 pub enum BusySetting {
     /// It fails.
     Refuse,
-    /// It waits, if no more than so many wait already.
+    /// It waits, if at most this number of runs are already waiting.
     Queue(u32),
 }
 
-/// Tokens of an OpenID Connect provider, or of whoever else signs JSON Web Tokens.
+/// Tokens of an OpenID Connect provider, or of any other issuer of JSON Web Tokens.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JwtSection {
-    /// The issuer, as its tokens name it.
+    /// The issuer, as named in its tokens.
     pub(crate) issuer: String,
-    /// The audience that tokens must name, or several of which they must name one.
+    /// The required audience of tokens, or several of which one is required.
     pub(crate) audience: Audience,
-    /// The address of the issuer's keys; without one its OpenID Connect configuration says it.
+    /// The URL of the issuer's keys; if missing, it is taken from the OpenID Connect configuration.
     pub(crate) jwks: Option<String>,
-    /// The claim that names the principal; `sub` by default. `/a/b` is one inside another.
+    /// The claim that contains the principal; `sub` by default. `/a/b` is a nested claim.
     pub(crate) principal: Option<String>,
-    /// The claim that lists what a principal may do. Without one a token may do everything.
+    /// The claim that lists the scopes of a principal. Without it, a token may do everything.
     pub(crate) scopes: Option<String>,
-    /// The text before the scopes in that claim, such as `attache:`.
+    /// The prefix of the scopes in that claim, such as `attache:`.
     pub(crate) scope_prefix: Option<String>,
-    /// The algorithms that count, such as `RS256`; by default each that a key of the issuer is for.
+    /// The accepted algorithms, such as `RS256`; by default those of the issuer's keys.
     #[serde(default)]
     pub(crate) algorithms: Vec<String>,
-    /// Seconds that the clocks of issuer and server may be apart; 60 by default.
+    /// The allowed clock skew between issuer and server in seconds; 60 by default.
     #[schemars(range(max = 600))]
     pub(crate) skew_seconds: Option<u32>,
 }
@@ -453,7 +455,7 @@ pub(crate) enum Audience {
     Several(Vec<String>),
 }
 
-/// Dialects that clients speak. All of them are on by default.
+/// API dialects for clients. All are enabled by default.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[schemars(crate = "attache_core::schemars")]
 #[serde(default, deny_unknown_fields)]
@@ -481,36 +483,36 @@ pub(crate) struct ServerLimitsSection {
     /// Bytes of an upload; 67,108,864 by default.
     #[schemars(range(min = 1024))]
     pub(crate) upload_bytes: Option<u32>,
-    /// Bytes of bodies that are read at a time; 536,870,912 by default.
+    /// Bytes of all request bodies read at the same time; 536,870,912 by default.
     #[schemars(range(min = 1024))]
     pub(crate) bodies_bytes: Option<u32>,
-    /// The media types that `POST /v1/documents` takes, such as `application/pdf` or `image/*`; all by default. Documents
-    /// inside other requests may be of any type.
+    /// The media types that `POST /v1/documents` accepts, such as `application/pdf` or `image/*`; all by default.
+    /// Documents inside other requests may be of any type.
     pub(crate) upload_types: Vec<String>,
-    /// Runs of a principal at once; 64 by default.
+    /// Concurrent runs per principal; 64 by default.
     #[schemars(range(min = 1))]
     pub(crate) runs: Option<u32>,
-    /// Requests of a principal in a minute; none by default.
+    /// Requests per principal and minute; unlimited by default.
     #[schemars(range(min = 1))]
     pub(crate) requests_per_minute: Option<u32>,
     /// Connections; 4,096 by default.
     #[schemars(range(min = 1))]
     pub(crate) connections: Option<u32>,
-    /// Seconds of a run; 600 by default.
+    /// The maximum duration of a run in seconds; 600 by default.
     #[schemars(range(min = 1))]
     pub(crate) run_seconds: Option<u32>,
-    /// Seconds in which runs end when the server stops; 20 by default.
+    /// Seconds that runs have to finish when the server stops; 20 by default.
     pub(crate) drain_seconds: Option<u32>,
-    /// Seconds that a run waits for the answer of a page's tool; 30 by default.
+    /// Seconds that a run waits for the result of a frontend tool; 30 by default.
     #[schemars(range(min = 1))]
     pub(crate) frontend_seconds: Option<u32>,
-    /// Seconds in which the head of a request comes; 10 by default.
+    /// Timeout for receiving the head of a request, in seconds; 10 by default.
     #[schemars(range(min = 1))]
     pub(crate) head_seconds: Option<u32>,
-    /// Seconds in which the body of a request comes; 60 by default.
+    /// Timeout for receiving the body of a request, in seconds; 60 by default.
     #[schemars(range(min = 1))]
     pub(crate) body_seconds: Option<u32>,
-    /// Seconds in which a client takes something of what is written to it; 60 by default.
+    /// Seconds within which a client must accept some of the data written to it; 60 by default.
     #[schemars(range(min = 1))]
     pub(crate) write_seconds: Option<u32>,
 }

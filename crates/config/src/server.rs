@@ -1,4 +1,4 @@
-//! The server of `attache serve`.
+//! Settings of `attache serve`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,107 +11,107 @@ use crate::sections::{
     Audience, BusySetting, DisconnectSetting, JwtSection, ServerLimitsSection, ServerSection,
 };
 
-/// The settings of a server, as far as the files say some. The last file that says one counts.
+/// The server settings, as far as the files contain them. If several files set a value, the last one applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSettings {
     /// The port.
     pub port: Option<u16>,
-    /// The address to listen at.
+    /// The address to listen on.
     pub host: Option<IpAddr>,
-    /// The path under which all routes are.
+    /// The base path of all routes.
     pub base_path: Option<String>,
-    /// The file of the keys.
+    /// The file with the keys.
     pub keys: Option<PathBuf>,
-    /// Further keys, each behind the name of the one who asks with it: those of all files.
+    /// Additional keys by the name of the principal that uses them, from all files.
     pub api_keys: BTreeMap<String, Secret>,
-    /// The origins of other pages that may ask: those of all files.
+    /// The origins of other pages that may send requests, from all files.
     pub origins: Vec<String>,
-    /// The headers of their own that those pages may send: those of all files.
+    /// The custom headers that those pages may send, from all files.
     pub headers: Vec<String>,
-    /// The origins of pages that may hold the page of the chat in a frame: those of all files.
+    /// The origins of pages that may embed the chat page in a frame, from all files.
     pub frames: Vec<String>,
-    /// The models that clients may ask without the agent: those of all files.
+    /// The models that clients may call directly without the agent, from all files.
     pub models: Vec<String>,
-    /// False if the chat is not served.
+    /// False if the chat page is not served.
     pub web: Option<bool>,
-    /// The fate of a run whose client leaves.
+    /// The handling of a run whose client disconnects.
     pub disconnect: Option<DisconnectSetting>,
-    /// The fate of a run whose session another run is under way in.
+    /// The handling of a run in a session that already has an active run.
     pub busy: Option<BusySetting>,
-    /// The seconds after which a session that nobody used is deleted.
+    /// The seconds after which an unused session is deleted.
     pub expiry_seconds: Option<u32>,
-    /// True if clients are told the model's reasoning.
+    /// True if clients receive the model's reasoning.
     pub thinking: Option<bool>,
-    /// False if clients are not told the arguments and results of tools.
+    /// False if clients do not receive the arguments and results of tools.
     pub tool_details: Option<bool>,
     /// The title of the chat.
     pub title: Option<String>,
-    /// A sentence for an empty conversation.
+    /// A greeting for an empty conversation.
     pub greeting: Option<String>,
-    /// Questions to choose from.
+    /// Example questions to choose from.
     pub examples: Vec<String>,
-    /// The most bytes of a request.
+    /// The maximum number of bytes of a request.
     pub body_bytes: Option<u32>,
-    /// The most bytes of an upload.
+    /// The maximum number of bytes of an upload.
     pub upload_bytes: Option<u32>,
-    /// The most bytes of bodies that are read at a time.
+    /// The maximum number of bytes of all request bodies read at the same time.
     pub bodies_bytes: Option<u32>,
-    /// The media types of uploads, in [normal form](MediaType::pattern); all if there are none.
+    /// The media types of uploads, in [normal form](MediaType::pattern); all types if empty.
     pub upload_types: Vec<String>,
-    /// The most runs of a principal at once.
+    /// The maximum number of concurrent runs per principal.
     pub runs: Option<u32>,
-    /// The most requests of a principal in a minute.
+    /// The maximum number of requests per principal and minute.
     pub requests_per_minute: Option<u32>,
-    /// The most connections.
+    /// The maximum number of connections.
     pub connections: Option<u32>,
-    /// The most seconds of a run.
+    /// The maximum duration of a run in seconds.
     pub run_seconds: Option<u32>,
-    /// The seconds in which runs end when the server stops.
+    /// The seconds that runs have to finish when the server stops.
     pub drain_seconds: Option<u32>,
-    /// The seconds that a run waits for the answer of a page's tool.
+    /// The seconds that a run waits for the result of a frontend tool.
     pub frontend_seconds: Option<u32>,
-    /// The seconds in which the head of a request comes.
+    /// The timeout for receiving the head of a request, in seconds.
     pub head_seconds: Option<u32>,
-    /// The seconds in which the body of a request comes.
+    /// The timeout for receiving the body of a request, in seconds.
     pub body_seconds: Option<u32>,
-    /// The seconds in which a client takes something of what is written to it.
+    /// The seconds within which a client must accept some of the data written to it.
     pub write_seconds: Option<u32>,
-    /// The address under which clients reach the server.
+    /// The URL under which clients reach the server.
     pub public_url: Option<String>,
-    /// True if the agent is an MCP server too.
+    /// True if the agent is also an MCP server.
     pub mcp: Option<bool>,
-    /// True if the agent is an A2A agent too.
+    /// True if the agent is also an A2A agent.
     pub a2a: Option<bool>,
-    /// True if the audit log has the arguments of calls.
+    /// True if the audit log contains the arguments of calls.
     pub audit_content: Option<bool>,
-    /// Tokens of an issuer: the whole section of the last file that has one.
+    /// The settings for tokens of an issuer: the whole section of the last file that has one.
     pub jwt: Option<JwtSettings>,
-    /// The dialects that are switched.
+    /// The dialects that are enabled or disabled.
     pub dialects: DialectSwitches,
 }
 
-/// Tokens of an issuer, by which a server knows who asks.
+/// Settings for tokens of an issuer, with which a server authenticates clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JwtSettings {
-    /// The issuer, as its tokens name it.
+    /// The issuer, as named in its tokens.
     pub issuer: String,
-    /// The audiences of which tokens must name one. There is one at least.
+    /// The accepted audiences, of which tokens must contain one. There is at least one.
     pub audiences: Vec<String>,
-    /// The address of the issuer's keys; without one its OpenID Connect configuration says it.
+    /// The URL of the issuer's keys; if missing, it is taken from the OpenID Connect configuration.
     pub jwks: Option<String>,
-    /// The claim that names the principal.
+    /// The claim that contains the principal.
     pub principal: Option<String>,
-    /// The claim that lists what a principal may do, and the text before each scope in it.
+    /// The claim that lists the scopes of a principal, and the prefix of each scope in it.
     pub scopes: Option<(String, String)>,
-    /// The algorithms that count, as JSON Web Algorithms names them; those of the keys where there is none.
+    /// The accepted algorithms, by their JSON Web Algorithms names; if empty, those of the keys.
     pub algorithms: Vec<String>,
-    /// The seconds that the clocks of issuer and server may be apart.
+    /// The allowed clock skew between issuer and server, in seconds.
     pub skew_seconds: Option<u32>,
 }
 
-/// The dialects that files switch: `None` where none says it.
+/// The dialects that files enable or disable; `None` if no file sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DialectSwitches {

@@ -20,17 +20,18 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
     };
     if let Some(url) = section.public_url.as_deref().filter(|url| !is_address(url)) {
         let message = format!("must begin with https:// or http://, not {url:?}");
-        told("server.public_url", message, "name the address that clients have");
+        told("server.public_url", message, "set the URL that clients use");
     }
     if let Some(path) = section.base_path.as_deref().filter(|path| !is_path(path)) {
-        let message = format!("is no plain path: {path:?}");
+        let message = format!("is not a plain path: {path:?}");
         told("server.base_path", message, "letters, digits and `-._~` between slashes, such as `/agents`");
     }
     let pages = [("server.origins", &section.origins, ""), ("server.frames", &section.frames, "http")];
     for (path, origins, scheme) in pages {
         let is_wrong = |origin: &&String| !is_origin(origin) || !origin.starts_with(scheme);
         for origin in origins.iter().filter(is_wrong) {
-            let message = format!("names {origin:?}, which is no origin of pages as browsers say it");
+            let message =
+                format!("contains {origin:?}, which is not an origin in the form that browsers send");
             told(
                 path,
                 message,
@@ -39,10 +40,14 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
         }
     }
     for name in section.headers.iter().filter(|name| !is_header(name)) {
-        told("server.headers", format!("names {name:?}, which is no name of a header"), "such as `x-tenant`");
+        told(
+            "server.headers",
+            format!("contains {name:?}, which is not a valid header name"),
+            "such as `x-tenant`",
+        );
     }
     for name in section.limits.upload_types.iter().filter(|name| MediaType::pattern(name).is_none()) {
-        let message = format!("names {name:?}, which is no media type");
+        let message = format!("contains {name:?}, which is not a media type");
         told("server.limits.upload_types", message, "such as `application/pdf`, `image/*` or `*/*`");
     }
     let Some(jwt) = &section.jwt else { return };
@@ -56,16 +61,16 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
         Audience::Several(several) => several.is_empty() || several.iter().any(String::is_empty),
     };
     if none {
-        let hint = "a token for another server would count; name this one";
-        told("server.jwt.audience", "names no audience".to_owned(), hint);
+        let hint = "a token for another server would be accepted; set the audience of this one";
+        told("server.jwt.audience", "contains no audience".to_owned(), hint);
     }
     if jwt.scope_prefix.is_some() && jwt.scopes.is_none() {
-        let hint = "`scopes` names the claim with the scopes";
-        told("server.jwt.scope_prefix", "stands without `scopes`".to_owned(), hint);
+        let hint = "set the claim with the scopes as `scopes`";
+        told("server.jwt.scope_prefix", "requires `scopes`".to_owned(), hint);
     }
     for unknown in jwt.algorithms.iter().filter(|name| !ALGORITHMS.contains(&name.as_str())) {
-        let hint = format!("known are {}", ALGORITHMS.join(", "));
-        told("server.jwt.algorithms", format!("names {unknown:?}, which no server here checks"), &hint);
+        let hint = format!("supported: {}", ALGORITHMS.join(", "));
+        told("server.jwt.algorithms", format!("contains {unknown:?}, which is not supported"), &hint);
     }
 }
 
@@ -96,7 +101,7 @@ pub(crate) fn check_origins(files: &[Read], problems: &mut Vec<Problem>) {
         return;
     }
     if let Some(read) = files.iter().rfind(|read| !read.sections.server.headers.is_empty()) {
-        let hint = "`origins` names the pages that may send them".to_owned();
-        problems.push(read.problem("server.headers", "stands without `origins`", Some(hint)));
+        let hint = "set the pages that may send them as `origins`".to_owned();
+        problems.push(read.problem("server.headers", "requires `origins`", Some(hint)));
     }
 }

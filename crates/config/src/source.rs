@@ -1,4 +1,4 @@
-//! One file as it was read, before its variables are filled in.
+//! One file as read, before variable substitution.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,9 +17,10 @@ const LARGEST: u64 = 16 << 20;
 /// The most bytes of all files that it names.
 const MOST_NAMED: u64 = 64 << 20;
 
-/// A file that was read, with the files that it names; nothing of it was acted upon.
+/// A configuration file, read with the files that it names but not yet applied.
 ///
-/// It is read once: [`fingerprint`](Self::fingerprint) is of the very bytes that [`Config::of`](crate::Config::of) takes.
+/// It is read only once: [`fingerprint`](Self::fingerprint) covers the same bytes that
+/// [`Config::of`](crate::Config::of) uses.
 pub struct ConfigFile {
     pub(crate) path: PathBuf,
     pub(crate) folder: PathBuf,
@@ -36,10 +37,10 @@ pub(crate) struct Named {
 }
 
 impl ConfigFile {
-    /// Reads a file, and those that it imports.
+    /// Reads a file and those that it imports.
     ///
     /// # Errors
-    /// It cannot be read, or is no TOML: every mistake that was found.
+    /// All problems found, if the file cannot be read or is not TOML.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Problems> {
         let path = path.as_ref();
         let text =
@@ -47,10 +48,10 @@ impl ConfigFile {
         Self::parse(path, text)
     }
 
-    /// Takes the text for the content of the file.
+    /// Uses the text as the content of the file.
     ///
     /// # Errors
-    /// It is no TOML: every mistake that was found.
+    /// All problems found, if the text is not TOML.
     pub fn parse(path: impl Into<PathBuf>, text: impl Into<String>) -> Result<Self, Problems> {
         let (path, text) = (path.into(), text.into());
         let located = Located::parse(&text).map_err(|found| {
@@ -66,7 +67,7 @@ impl ConfigFile {
         Ok(file)
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -76,8 +77,8 @@ impl ConfigFile {
         self.named.values().map(|named| named.place.as_path())
     }
 
-    /// A hash of the file's place and content, and of the content of every file that it imports: it is another one as
-    /// soon as any of them changes. A link has its own place, since its paths are relative to that.
+    /// A hash of the file's path and content, and of the content of every imported file: it changes when any of them
+    /// changes. A link counts with its own path, since paths in the file are relative to that.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Files that somebody else may have written.
+//! Trust in configuration files that somebody else may have written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use crate::source::{ConfigFile, whole};
 /// The name of the file.
 pub const FILE_NAME: &str = "attache.toml";
 
-/// The `attache.toml` of a project: in this folder, or in one around it up to the one that holds `.git`, and not in the
-/// home.
+/// The `attache.toml` of a project: in this folder, or in a parent folder up to the one that contains `.git`, but not
+/// in the home folder.
 pub fn project_file(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     for folder in folder.ancestors() {
         if home == Some(folder) {
@@ -26,20 +26,20 @@ pub fn project_file(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     None
 }
 
-/// The files that the user has read and trusts, by their [fingerprints](ConfigFile::fingerprint). Each is a small file
-/// in a folder of the user's own.
+/// The files that the user has reviewed and trusts, by their [fingerprints](ConfigFile::fingerprint). Each is recorded
+/// as a small file in a folder of the user.
 #[derive(Clone, Debug)]
 pub struct Trusted {
     folder: PathBuf,
 }
 
 impl Trusted {
-    /// The files that the folder remembers. The folder is made when the first file is trusted.
+    /// Uses the trusted files recorded in a folder. The folder is created when the first file is trusted.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// True if the user trusts the file as it is now.
+    /// True if the user trusts the file in its current state.
     pub fn has(&self, file: &ConfigFile) -> bool {
         self.folder.join(file.fingerprint()).is_file()
     }
@@ -47,25 +47,25 @@ impl Trusted {
     /// Trusts the file, until it or one that it imports changes.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder is not writable.
     pub fn add(&self, file: &ConfigFile) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
         let place = whole(file.path());
         std::fs::write(self.folder.join(file.fingerprint()), place.as_os_str().as_encoded_bytes())
     }
 
-    /// Trusts the file no longer, nor anything that it was before. Yields true if any of that was trusted.
+    /// Stops trusting the file and all its earlier versions. Returns true if any of them was trusted.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder is not writable.
     pub fn remove(&self, file: &ConfigFile) -> io::Result<bool> {
         // It may have been remembered by another way to it.
         let was = removed(&self.folder.join(file.fingerprint()))?;
         Ok(self.remove_path(file.path())? || was)
     }
 
-    /// Trusts nothing any longer that this file ever was, also where it cannot be read now. Yields true if any of that
-    /// was trusted.
+    /// Stops trusting all versions of this file, even if it cannot be read now. Returns true if any of them was
+    /// trusted.
     ///
     /// # Errors
     /// The folder cannot be read or written.

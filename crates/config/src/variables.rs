@@ -45,8 +45,8 @@ pub(crate) fn filled(text: &str, folder: &Path, lookup: Lookup<'_>) -> Result<Op
         filled.text.push_str(before);
         let Some((inside, behind)) = after.split_once('}') else {
             return Err(Unfilled {
-                message: "has a ${ without its }".to_owned(),
-                hint: "`$${` is written where ${ itself is meant".to_owned(),
+                message: "has a ${ without a closing }".to_owned(),
+                hint: "write `$${` for a literal ${".to_owned(),
                 is_missing: false,
             });
         };
@@ -62,7 +62,7 @@ pub(crate) fn filled(text: &str, folder: &Path, lookup: Lookup<'_>) -> Result<Op
 fn value_of(inside: &str, folder: &Path, lookup: Lookup<'_>) -> Result<String, Unfilled> {
     if let Some(path) = inside.strip_prefix("file:") {
         return read(&place(path, folder, lookup)).map_err(|problem| Unfilled {
-            message: format!("names the file {path}, and {problem}"),
+            message: format!("refers to the file {path}, but {problem}"),
             hint: "check the path".to_owned(),
             is_missing: true,
         });
@@ -77,8 +77,8 @@ fn value_of(inside: &str, folder: &Path, lookup: Lookup<'_>) -> Result<String, U
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !is_name {
         return Err(Unfilled {
-            message: format!("holds ${{{inside}}}, which names no variable"),
-            hint: "a variable is ${NAME} or ${NAME:-default}, a file ${file:PATH}".to_owned(),
+            message: format!("contains ${{{inside}}}, which is not a valid variable"),
+            hint: "write a variable as ${NAME} or ${NAME:-default}, a file as ${file:PATH}".to_owned(),
             is_missing: false,
         });
     }

@@ -39,11 +39,6 @@ impl Api {
         }
     }
 
-    /// The API of that name, as [`as_str`](Self::as_str) gives it.
-    pub fn from_name(name: &str) -> Option<Api> {
-        Api::ALL.into_iter().find(|api| api.as_str() == name)
-    }
-
     /// The API a request path belongs to; whatever stands before the last segments (a version, a gateway's
     /// prefix) is free.
     pub fn from_path(path: &str) -> Option<Api> {

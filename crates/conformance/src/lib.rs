@@ -8,8 +8,8 @@
 //!   [`MockProvider::seen_documents`] looks into uploaded files too.
 //! - [`hostile`] makes documents that were made to break their readers.
 //! - [`conversation`] has the documents, tools and growing conversations that the tests of each provider send.
-//! - [`CassetteIndex`] says what recorded answers hold, [`CassettePlayer`] serves them. Recordings themselves are
-//!   read by [`attache_transport::cassette`].
+//! - [`CassetteIndex`] says what recorded answers hold. Recordings themselves are read by
+//!   [`attache_transport::cassette`].
 
 mod api;
 mod cassette;
@@ -27,8 +27,7 @@ mod testing;
 
 pub use api::Api;
 pub use cassette::{
-    CassetteIndex, CassettePlayer, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage,
-    IndexedCassette, PlayerOptions, RequestMismatch,
+    CassetteIndex, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage, IndexedCassette,
 };
 pub use digest::sha256_hex;
 pub use documents::{SeenDocument, SeenPlace, seen_documents};

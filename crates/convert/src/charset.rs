@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use attache_core::charset::{damaged_utf_8, is_iso_2022_jp, named};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::Note;
 
@@ -16,38 +17,86 @@ pub(crate) struct Decoded<'b> {
     pub(crate) text: Cow<'b, str>,
     /// The charset, if neither a mark nor a declaration nor UTF-8 says it.
     pub(crate) guessed: Option<&'static str>,
+    /// The number of characters that stand as `U+FFFD` because their bytes are damaged.
+    pub(crate) unreadable: usize,
 }
 
-impl Decoded<'_> {
-    /// The note to a reader about the charset.
-    pub(crate) fn note(&self) -> Option<Note> {
-        self.guessed.map(|charset| Note::Charset { charset })
+impl<'b> Decoded<'b> {
+    /// Text whose charset is no question.
+    pub(crate) fn known(text: impl Into<Cow<'b, str>>) -> Self {
+        Self { text: text.into(), guessed: None, unreadable: 0 }
+    }
+
+    /// Text whose charset is a guess.
+    fn guessed(text: impl Into<Cow<'b, str>>, encoding: &'static Encoding) -> Self {
+        Self { guessed: Some(encoding.name()), ..Self::known(text) }
+    }
+
+    /// The notes to a reader about the charset, and about what it does not fit.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Note> + use<> {
+        let guessed = self.guessed.map(|charset| Note::Charset { charset });
+        let unreadable =
+            (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable });
+        guessed.into_iter().chain(unreadable)
     }
 }
 
-/// Decodes by the byte order mark, else as declared, else as UTF-8, else by a guess. `None` if nothing fits: a
-/// replacement character is never made up, and what holds control characters that text does not hold is no text.
+/// Decodes by the byte order mark, else as the media type or an XML declaration says, else as ISO-2022-JP or UTF-8, else by
+/// a guess. A declared ISO-8859-1 or windows-1252 counts only where UTF-8 does not fit, and ASCII does not count. `None` if nothing fits: a
+/// replacement character is made up for damaged UTF-8 and UTF-16 alone, and what holds control characters that text does
+/// not hold is no text.
 pub(crate) fn decode<'b>(bytes: &'b [u8], declared: Option<&str>) -> Option<Decoded<'b>> {
-    let exact = |encoding: &'static Encoding, bytes: &'b [u8]| {
-        encoding
-            .decode_without_bom_handling_and_without_replacement(bytes)
-            .filter(|text| !text.contains('\0'))
-    };
-    let known = |text| Decoded { text, guessed: None };
-    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
-        let text = exact(encoding, bytes.get(mark..).unwrap_or_default());
-        // Nothing but UTF-16 begins with its mark.
-        if text.is_some() || encoding != UTF_8 {
-            return text.map(known);
+    let named = named(declared, bytes).and_then(|name| Encoding::for_label_no_replacement(name.as_bytes()));
+    let (whole, mut bytes) = (bytes, bytes);
+    let bom = Encoding::for_bom(bytes);
+    if let Some((encoding, mark)) = bom {
+        bytes = bytes.get(mark..).unwrap_or_default();
+        match exact(encoding, bytes) {
+            Some(text) => return Some(Decoded::known(text)),
+            // Nothing but UTF-16 begins with its mark.
+            None if encoding != UTF_8 => return damaged_utf_16(bytes, encoding),
+            None => {}
         }
     }
-    let declared = declared.and_then(|name| Encoding::for_label_no_replacement(name.as_bytes()));
-    if let Some(text) = declared.and_then(|encoding| exact(encoding, bytes)).or_else(|| exact(UTF_8, bytes)) {
-        return Some(known(text));
+    // Every byte fits windows-1252, by whose names programs call what they do not know.
+    let sure = named.filter(|encoding| *encoding != WINDOWS_1252 && bom.is_none());
+    if let Some(text) = sure.and_then(|encoding| exact(encoding, bytes)) {
+        return Some(Decoded::known(text));
+    }
+    if is_iso_2022_jp(bytes)
+        && let Some(text) = exact(ISO_2022_JP, bytes)
+    {
+        return Some(Decoded::guessed(text, ISO_2022_JP));
+    }
+    if let Some(text) = exact(UTF_8, bytes) {
+        return Some(Decoded::known(text));
+    }
+    if let Some((text, unreadable)) = damaged_utf_8(whole).filter(|(text, _)| !text.contains('\0')) {
+        let guessed = (named != Some(UTF_8)).then(|| UTF_8.name());
+        return Some(Decoded { text: text.into(), guessed, unreadable });
+    }
+    if named == Some(WINDOWS_1252)
+        && let Some(text) = exact(WINDOWS_1252, bytes)
+    {
+        return Some(Decoded::known(text));
     }
     let encoding = wide(bytes).or_else(|| narrow(bytes))?;
     let text = exact(encoding, bytes).filter(|text| is_text(text))?;
-    Some(Decoded { text, guessed: Some(encoding.name()) })
+    Some(Decoded::guessed(text, encoding))
+}
+
+fn exact<'b>(encoding: &'static Encoding, bytes: &'b [u8]) -> Option<Cow<'b, str>> {
+    encoding.decode_without_bom_handling_and_without_replacement(bytes).filter(|text| !text.contains('\0'))
+}
+
+/// Text behind the mark of UTF-16 of which a few characters are damaged, or the last one is cut.
+fn damaged_utf_16<'b>(bytes: &'b [u8], encoding: &'static Encoding) -> Option<Decoded<'b>> {
+    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    let unreadable = text.matches(char::REPLACEMENT_CHARACTER).count();
+    // Of noise a thirtieth is no character.
+    let (characters, damaged) = (text.chars().count(), unreadable.saturating_sub(1));
+    let is_text = unreadable < characters && damaged * 100 <= characters && !text.contains('\0');
+    is_text.then(|| Decoded { unreadable, ..Decoded::known(text) })
 }
 
 /// True if bytes of unknown type are text: they fit a charset, and hold no controls that text does not hold.
@@ -116,7 +165,7 @@ fn letters(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{Decoded, decode};
     use encoding_rs::{EUC_KR, GBK, ISO_8859_2, KOI8_R, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
 
     fn text(bytes: &[u8], declared: Option<&str>) -> Option<(String, Option<&'static str>)> {
@@ -161,6 +210,46 @@ mod tests {
             let decoded = text(&bytes, Some("utf-8")).map(|(text, guessed)| (text, guessed.is_some()));
             assert_eq!(decoded, Some((sample.to_owned(), true)), "{}", encoding.name());
         }
+    }
+
+    #[test]
+    fn damaged_utf_8_stays_what_it_is() {
+        for sample in ["Größe in Zoll … 5 €, für alle Mädchen", "Общая сумма счёта", "請求書の合計金額"]
+        {
+            let stray = [sample.as_bytes(), b" f\xfcr"].concat();
+            for (declared, guessed) in
+                [(None, Some("UTF-8")), (Some("iso-8859-1"), Some("UTF-8")), (Some("utf-8"), None)]
+            {
+                let expected =
+                    Decoded { text: format!("{sample} f\u{fffd}r").into(), guessed, unreadable: 1 };
+                assert_eq!(decode(&stray, declared), Some(expected), "{sample} {declared:?}");
+            }
+            let last = sample.rfind(|c: char| !c.is_ascii()).unwrap();
+            let cut = format!("{}\u{fffd}", &sample[..last]);
+            let expected = Decoded { text: cut.into(), guessed: Some("UTF-8"), unreadable: 1 };
+            assert_eq!(decode(&sample.as_bytes()[..=last], None), Some(expected), "{sample}");
+        }
+        let wide: Vec<u8> = "\u{feff}Größe 5 €, für alle".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let expected = Decoded { unreadable: 1, ..Decoded::known("Größe 5 €, für all\u{fffd}") };
+        assert_eq!(decode(&wide[..wide.len() - 1], None), Some(expected));
+    }
+
+    #[test]
+    fn names_of_charsets_that_fit_anything_are_believed_last() {
+        for declared in ["us-ascii", "ASCII", "iso-8859-1", "windows-1252"] {
+            assert_eq!(text("größe 5 €".as_bytes(), Some(declared)), known("größe 5 €"), "{declared}");
+        }
+        assert_eq!(text(b"gr\xf6\xdfe", Some("windows-1252")), known("größe"));
+        let (bytes, _, _) = SHIFT_JIS.encode("請求書の合計金額は一万二千円です。");
+        assert_eq!(text(&bytes, Some("us-ascii")).unwrap().1, Some("Shift_JIS"));
+    }
+
+    #[test]
+    fn escapes_into_japanese_are_read_without_a_declaration() {
+        let mail = b"\x1b$B@A5a=q\x1b(B 5";
+        assert_eq!(text(mail, None), Some(("請求書 5".to_owned(), Some("ISO-2022-JP"))));
+        assert_eq!(text(mail, Some("iso-2022-jp")), known("請求書 5"));
+        assert_eq!(text(b"\x1b[31mred\x1b[0m", None), known("\x1b[31mred\x1b[0m"));
     }
 
     #[test]

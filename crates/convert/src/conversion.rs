@@ -5,14 +5,14 @@ use bytes::Bytes;
 use crate::format::Format;
 use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
 
-/// True if [`convert`] reads documents of this media type. Parameters and case do not matter.
+/// True if [`convert`] supports this media type. Parameters and case are ignored.
 pub fn can_convert(media_type: &str) -> bool {
     Format::of(media_type).is_some()
 }
 
-/// Turns a document into text. Blocks, at most about as long as `limits` allow.
+/// Converts a document to text. It blocks, at most for about as long as `limits` allow.
 ///
-/// The same document and limits give the same text, the time limit aside. The bytes are not copied.
+/// The same document and limits give the same text, apart from the time limit. The bytes are not copied.
 ///
 /// # Errors
 ///

@@ -6,53 +6,52 @@ use bytes::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The text, lines ending in `\n`, each unit introduced by a marker line such as `[page 2]`. Texts that
-    /// stand side by side on one line are separated by ` | `.
+    /// The text, with lines ending in `\n` and each unit introduced by a marker line such as `[page 2]`. Texts side by
+    /// side on one line are separated by ` | `.
     pub text: String,
     /// The units that the document is divided into.
     pub unit: Unit,
-    /// The number of units of the document, those that were not or cannot be read included.
+    /// The number of units of the document, including those that were not or could not be read.
     pub units: usize,
-    /// Where in the text each of the units that were read begins, in bytes, with its marker; empty for
-    /// [`Unit::Whole`], which has none.
+    /// The byte offset in the text of each unit that was read, including its marker; empty for [`Unit::Whole`], which
+    /// has no units.
     pub starts: Vec<usize>,
-    /// The name of each of these units, and whether it is shown.
+    /// The name of each of these units, and its visibility.
     pub labels: Vec<Label>,
     /// True if text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.
     pub truncated: bool,
-    /// The notes to a reader of the text.
+    /// The notes for readers of the text.
     pub notes: Vec<Note>,
-    /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file or
-    /// attached to a PDF.
-    /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). Documents inside of them are
-    /// found when they are converted themselves.
+    /// Documents inside the document: attachments of an e-mail, documents embedded in an office file or attached to a
+    /// PDF. The text marks the position of each (`[attachment 1: order.csv, text/csv, 8 bytes]`). Documents inside them
+    /// are found when they are converted themselves.
     pub attachments: Vec<Attachment>,
 }
 
-/// The name of a unit, and whether it is shown.
+/// The name and visibility of a unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
-    /// The name that the document gives it, as its marker has it; empty if there is none.
+    /// The name in the document, as in its marker; empty if there is none.
     pub name: String,
-    /// True if programs that show the document do not show it.
+    /// True if it is hidden in programs that show the document.
     pub is_hidden: bool,
 }
 
-/// A document inside a document, as its sender declares it or its content says.
+/// A document inside a document, as declared by its sender or detected from its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attachment {
     /// Its content.
     pub bytes: Bytes,
-    /// The media type that it is said to have.
+    /// The declared or detected media type.
     pub media_type: String,
-    /// The file name that it is said to have.
+    /// The declared file name.
     pub file_name: Option<String>,
 }
 
-/// The units that a document is divided into and its markers count.
+/// The units into which a document is divided and which its markers count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unit {
@@ -64,14 +63,14 @@ pub enum Unit {
     Slide,
     /// A chapter of a book: a file of an EPUB, in reading order.
     Chapter,
-    /// A stretch of rows of a table.
+    /// A block of rows of a table.
     RowBlock,
     /// The document is not divided, and has no markers.
     Whole,
 }
 
 impl Unit {
-    /// The name of one.
+    /// The name of one unit.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Page => "page",
@@ -119,7 +118,7 @@ pub enum Note {
         unit: Unit,
         /// The number that was read, counted from the first.
         read: usize,
-        /// The number that there is.
+        /// The total number.
         total: usize,
     },
     /// The text was cut at a limit.
@@ -127,7 +126,7 @@ pub enum Note {
         /// The limit in bytes.
         limit: usize,
     },
-    /// These units could not be read at all. They keep their numbers: under the marker of each, the text says so.
+    /// These units could not be read at all. They keep their numbers, and the text says so under the marker of each.
     Unread {
         /// The kind of unit.
         unit: Unit,
@@ -148,21 +147,21 @@ pub enum Note {
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
-    /// These units hold no text; they may be scans or drawings.
+    /// These units contain no text; they may be scans or drawings.
     WithoutText {
         /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
-    /// Images cover these units, which hold little text beside them: scans with a stamp, or pictures with a title.
+    /// These units consist mostly of images, with little text: scans with a stamp, or pictures with a title.
     CoveredByImages {
         /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
-    /// Characters whose font does not say what they are; each stands as `U+FFFD` in the text.
+    /// Characters that the font does not identify, or whose bytes are damaged; each is `U+FFFD` in the text.
     UnreadableCharacters {
         /// The number.
         count: usize,
@@ -176,9 +175,9 @@ pub enum Note {
         /// Its name.
         charset: &'static str,
     },
-    /// Things that stand in the document and are no text.
+    /// Content of the document that is not text.
     NotShown {
-        /// The kind of one, such as `image`.
+        /// The kind of content, such as `image`.
         what: &'static str,
         /// The number.
         count: usize,
@@ -187,10 +186,10 @@ pub enum Note {
     RowsLeftOut {
         /// The number that is shown.
         shown: usize,
-        /// The number that there is, if they were counted.
+        /// The total number, if they were counted.
         total: Option<usize>,
     },
-    /// Formulas whose values the document does not hold; they are shown themselves.
+    /// Formulas without stored values; the formulas themselves are shown.
     FormulasWithoutValues {
         /// The number.
         count: usize,

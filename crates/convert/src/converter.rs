@@ -1,4 +1,4 @@
-//! The converters behind the core's trait.
+//! The converters as an implementation of the core's trait.
 
 use attache_core::blocking::on_thread;
 use attache_core::converter::{
@@ -10,17 +10,17 @@ use bytes::Bytes;
 use crate::transcode::pages_of;
 use crate::{ConvertError, Limits, Note, can_convert, can_transcode, convert, transcode};
 
-/// Every converter of this crate as a [`Converter`], for an agent.
+/// All converters of this crate as one [`Converter`], for an agent.
 ///
-/// Each of its works runs on a thread of its own, so that no async worker waits for it. Dropping the future does not
-/// stop the thread; [`Limits`] do.
+/// Each conversion runs on its own thread, so that no async worker is blocked. Dropping the future does not stop the
+/// thread; [`Limits`] do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DocumentConverter {
     limits: Limits,
 }
 
 impl DocumentConverter {
-    /// Converters with these limits.
+    /// Creates the converters with these limits.
     pub fn new(limits: Limits) -> Self {
         Self { limits }
     }

@@ -34,7 +34,7 @@ pub(crate) fn convert(
 ) -> Result<Converted, ConvertError> {
     let decoded = charset::decode(bytes, charset).ok_or(NOT_TEXT)?;
     clock.check()?;
-    let note = decoded.note();
+    let notes = decoded.notes();
     // Excel says the separator in a first line of its own.
     let (text, said) = match decoded.text.strip_prefix("sep=").map(|rest| (rest, rest.as_bytes())) {
         Some((rest, [separator, b'\r' | b'\n', ..])) => (rest.get(1..).unwrap_or_default(), Some(*separator)),
@@ -42,13 +42,11 @@ pub(crate) fn convert(
     };
     let separator = said.unwrap_or_else(|| if tabs { b'\t' } else { separator(text) });
     if has_endless_line(text) || !is_table(text, separator) {
-        return as_it_is(text, note.into_iter().chain([Note::ShownAsText { not: "a table" }]), limits);
+        return as_it_is(text, notes.chain([Note::ShownAsText { not: "a table" }]), limits);
     }
     let table = Table { text, separator, clock };
     let mut output = Output::new(Unit::RowBlock, limits);
-    if let Some(note) = note {
-        output.note(note);
-    }
+    notes.for_each(|note| output.note(note));
     table.write(&mut output)?;
     output.finish()
 }

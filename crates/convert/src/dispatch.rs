@@ -44,7 +44,9 @@ pub(crate) fn convert(
         #[cfg(feature = "legacy")]
         Format::Msg => crate::msg::convert(bytes, limits, clock),
         #[cfg(feature = "html")]
-        Format::Html => crate::html::convert(bytes, charset, limits, clock),
+        Format::Html => crate::html::convert(bytes, charset, crate::html::Form::Html, limits, clock),
+        #[cfg(feature = "html")]
+        Format::Xhtml => crate::html::convert(bytes, charset, crate::html::Form::Xhtml, limits, clock),
         #[cfg(feature = "email")]
         Format::Email => crate::email::convert(bytes, limits, clock),
         Format::Csv => crate::csv::convert(bytes, charset, false, limits, clock),

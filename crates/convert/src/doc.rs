@@ -1,8 +1,11 @@
 //! DOC to text: the documents of Word 97 to 2003. Their text stands in pieces, and what ends a row of a table is
 //! told apart from what ends a cell by the properties of paragraphs.
 
+mod properties;
+
 use bytes::Bytes;
 
+use self::properties::{Characters, Gone, Paragraphs, Place};
 use crate::compound::Compound;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::Flow;
@@ -10,14 +13,11 @@ use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Converted, Limits, Unit};
 
-/// Where the table of positions begins in the head of a document, and two of its entries.
+/// Where the table of positions begins in the head of a document, and three of its entries.
 const POSITIONS: usize = 0x9a;
+const CHARACTERS: usize = 12;
 const PARAGRAPHS: usize = 13;
 const PIECES: usize = 33;
-
-/// The length of a page of paragraph properties, and how many of them are read.
-const PAGE: usize = 512;
-const MAX_PAGES: usize = 1 << 16;
 
 /// Pieces of a text that are read.
 const MAX_PIECES: usize = 1 << 18;
@@ -44,12 +44,15 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     let pieces = part(PIECES).and_then(pieces).ok_or(damaged)?;
     let paragraphs = part(PARAGRAPHS).map(|plc| Paragraphs::read(plc, &head, clock)).transpose()?;
     let paragraphs = paragraphs.unwrap_or_default();
+    let characters = part(CHARACTERS).map(|plc| Characters::read(plc, &head, clock)).transpose()?;
+    let characters = characters.unwrap_or_default();
 
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
     let mut reader = Reader {
         flow: Flow::new(&mut output),
         paragraphs,
+        characters,
         field: Vec::new(),
         table: false,
         row: false,
@@ -100,81 +103,10 @@ fn pieces(table: &[u8]) -> Option<Vec<Piece>> {
     Some((0..count).map_while(piece).collect())
 }
 
-/// The role of a paragraph in a table.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct Place {
-    in_table: bool,
-    ends_row: bool,
-}
-
-/// The paragraphs by where their bytes end.
-#[derive(Default)]
-struct Paragraphs(Vec<(usize, Place)>);
-
-impl Paragraphs {
-    fn read(list: &[u8], head: &[u8], clock: Clock) -> Result<Self, ConvertError> {
-        let mut found = Vec::new();
-        let count = (list.len().saturating_sub(4) / 8).min(MAX_PAGES);
-        for index in 0..count {
-            clock.check()?;
-            let Some(page) = place_at(list, 4 * (count + 1) + 4 * index)
-                .and_then(|number| head.get(number.checked_mul(PAGE)?..)?.get(..PAGE))
-            else {
-                continue;
-            };
-            let runs = page.last().copied().map_or(0, usize::from);
-            for run in 0..runs {
-                let Some(end) = place_at(page, 4 * run + 4) else { break };
-                let offset = page.get(4 * (runs + 1) + 13 * run).copied().map_or(0, usize::from) * 2;
-                found.push((end, place(page, offset).unwrap_or_default()));
-            }
-        }
-        found.sort_by_key(|(end, _)| *end);
-        Ok(Self(found))
-    }
-
-    /// The paragraph in which a byte stands.
-    fn at(&self, byte: usize) -> Place {
-        let index = self.0.partition_point(|(end, _)| *end <= byte);
-        self.0.get(index).map(|(_, place)| *place).unwrap_or_default()
-    }
-}
-
-/// The properties of a paragraph that concern tables; they stand at an offset of their page.
-fn place(page: &[u8], offset: usize) -> Option<Place> {
-    let mut found = Place::default();
-    if offset == 0 {
-        return Some(found);
-    }
-    let (start, len) = match *page.get(offset)? {
-        0 => (offset + 2, usize::from(*page.get(offset + 1)?) * 2),
-        words => (offset + 1, usize::from(words) * 2 - 1),
-    };
-    let mut rest = page.get(start + 2..(start + len).min(PAGE))?;
-    while let Some(property) = u16_at(rest, 0) {
-        let operand = rest.get(2..)?;
-        let on = operand.first().is_some_and(|value| *value != 0);
-        match property {
-            0x2416 => found.in_table = on,
-            0x2417 => found.ends_row = on,
-            _ => {}
-        }
-        let len = match property >> 13 {
-            0 | 1 => 1,
-            2 | 4 | 5 => 2,
-            3 => 4,
-            7 => 3,
-            _ if property == 0xd608 => usize::from(u16_at(operand, 0)?) + 1,
-            _ => usize::from(*operand.first()?) + 1,
-        };
-        rest = operand.get(len..).unwrap_or_default();
-    }
-    Some(found)
-}
-
 struct Reader<'o> {
     flow: Flow<'o>,
     paragraphs: Paragraphs,
+    characters: Characters,
     /// The fields that are open, and whether their result has begun.
     field: Vec<bool>,
     table: bool,
@@ -202,27 +134,38 @@ impl Reader<'_> {
             for at in (0..bytes.len()).step_by(width) {
                 let Some(unit) = unit(bytes, at, piece.narrow) else { break };
                 if unit < 0x20 {
-                    self.text(bytes.get(from..at).unwrap_or_default(), piece.narrow);
+                    self.text(bytes.get(from..at).unwrap_or_default(), piece.at + from, piece.narrow);
                     self.mark(unit, piece.at + at);
                     from = at + width;
                 }
             }
-            self.text(bytes.get(from..).unwrap_or_default(), piece.narrow);
+            self.text(bytes.get(from..).unwrap_or_default(), piece.at + from, piece.narrow);
         }
         self.end_paragraph(Place::default());
         Ok(whole)
     }
 
-    fn text(&mut self, bytes: &[u8], is_narrow: bool) {
-        if bytes.is_empty() || self.field.iter().any(|result| !result) {
+    /// Text whose first byte stands there.
+    fn text(&mut self, mut bytes: &[u8], mut at: usize, is_narrow: bool) {
+        if self.field.iter().any(|result| !result) {
             return;
         }
-        let text = if is_narrow { narrow(bytes) } else { wide(bytes) };
-        self.cell.extend(text.chars().filter(|c| *c != '\u{ad}'));
+        while !bytes.is_empty() {
+            let (gone, end) = self.characters.at(at);
+            let len = end - at;
+            let len = if is_narrow { len } else { len.checked_next_multiple_of(2).unwrap_or(len) };
+            let (run, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            if gone.is_none() {
+                let text = if is_narrow { narrow(run) } else { wide(run) };
+                self.cell.extend(text.chars().filter(|c| *c != '\u{ad}'));
+            }
+            (bytes, at) = (rest, at + run.len());
+        }
     }
 
     /// A character that is none of the text, at a byte.
     fn mark(&mut self, unit: u16, byte: usize) {
+        let gone = self.characters.at(byte).0;
         match unit {
             0x13 => self.field.push(false),
             0x14 => {
@@ -244,10 +187,13 @@ impl Reader<'_> {
                     self.end_cell();
                 }
             }
+            // Without its mark a paragraph goes on with the next one.
+            0x0d | 0x0c if gone == Some(Gone::Deleted) => {}
             0x0d | 0x0c => {
                 let place = self.paragraphs.at(byte);
                 self.end_paragraph(place);
             }
+            _ if gone.is_some() => {}
             0x09 => self.cell.push('\t'),
             0x0b => self.cell.push('\n'),
             0x1e => self.cell.push('-'),

@@ -1,6 +1,7 @@
 //! DOCX to text: headings, numbered clauses, tables, notes and comments where they stand.
 
 mod body;
+mod form;
 mod numbering;
 mod parts;
 mod styles;
@@ -12,7 +13,7 @@ use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
-use crate::output::Output;
+use crate::output::{Output, joined_lines};
 use crate::shapes::shapes;
 use crate::xml::{Node, Stop};
 use crate::{ConvertError, Converted, Limits, Unit};
@@ -40,6 +41,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     };
     for (kind, element) in [("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")] {
         read_notes(&package, &references, kind, element, limits, &mut parts)?;
+        parts.numbering.restart();
     }
 
     let mut output = Output::new(Unit::Whole, limits);
@@ -158,19 +160,8 @@ fn margins(
             let ended = body.read(&mut xml);
             body.finish();
             settle(ended, &mut inside)?;
-            let text = joined_lines(&inside.into_text());
-            let line = format!("[{kind}: {text}]");
-            if !text.is_empty() && !shown.contains(&line) {
-                output.end_line();
-                output.line(&line);
-                shown.push(line);
-            }
+            output.margin(kind, inside, &mut shown);
         }
     }
     Ok(())
-}
-
-/// Lines as one, each told from the next.
-fn joined_lines(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ")
 }

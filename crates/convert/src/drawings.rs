@@ -1,6 +1,6 @@
 //! The parts of office files besides their text: charts, diagrams and text boxes, which stand in parts of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ConvertError;
 use crate::ooxml::{Package, of_kind};
@@ -21,6 +21,8 @@ struct Chart {
     /// Points that are kept, and whether there were more.
     points: usize,
     full: bool,
+    /// True if its points have numbers of their own instead of common categories.
+    scattered: bool,
 }
 
 #[derive(Default)]
@@ -36,6 +38,7 @@ enum Of {
     Name,
     Categories,
     Values,
+    Sizes,
 }
 
 /// Writes a chart as a table: its titles, and a row for each category with the values of all series.
@@ -90,7 +93,7 @@ impl Chart {
         let mut in_series = false;
         let mut at = 0_usize;
         loop {
-            let mut wanted = false;
+            let (mut wanted, mut is_skipped) = (false, false);
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
                     "ser" | "series" => {
@@ -102,8 +105,14 @@ impl Chart {
                         }
                     }
                     "tx" if in_series && of.is_none() && self.is_unnamed() => of = Some(Of::Name),
-                    "cat" | "xVal" | "strDim" => of = Some(Of::Categories),
+                    kind @ ("cat" | "xVal" | "strDim") => {
+                        of = Some(Of::Categories);
+                        self.scattered |= kind == "xVal";
+                    }
                     "val" | "yVal" | "numDim" => of = Some(Of::Values),
+                    "bubbleSize" => of = Some(Of::Sizes),
+                    // They say how far a value may be wrong.
+                    "errBars" => is_skipped = true,
                     "pt" => {
                         at = tag.number("idx").unwrap_or(at + 1);
                     }
@@ -113,11 +122,14 @@ impl Chart {
                 Node::Close(name) => match &*name {
                     "ser" | "series" => in_series = false,
                     "tx" if of == Some(Of::Name) => of = None,
-                    "cat" | "xVal" | "val" | "yVal" | "strDim" | "numDim" => of = None,
+                    "cat" | "xVal" | "val" | "yVal" | "strDim" | "numDim" | "bubbleSize" => of = None,
                     _ => {}
                 },
                 Node::End => return Ok(()),
                 _ => {}
+            }
+            if is_skipped {
+                xml.skip()?;
             }
             if wanted {
                 let text = xml.text(MAX_TEXT)?;
@@ -156,7 +168,20 @@ impl Chart {
             (Some(Of::Values), Some(series)) => {
                 series.values.insert(at, shown(&text));
             }
+            (Some(Of::Sizes), Some(series)) => {
+                if let Some(value) = series.values.get_mut(&at) {
+                    value.push_str(&format!(" (size {})", shown(&text)));
+                }
+            }
         }
+    }
+
+    /// The series that share their categories.
+    fn groups(&self) -> impl Iterator<Item = &[Series]> {
+        let mut others = self.series.iter().skip(1).map(|series| &series.categories);
+        let first = self.series.first().map(|series| &series.categories);
+        let is_shared = !self.scattered || others.all(|categories| Some(categories) == first);
+        self.series.chunks(if is_shared { self.series.len().max(1) } else { 1 })
     }
 
     fn lines(&self) -> Vec<String> {
@@ -168,20 +193,16 @@ impl Chart {
                 lines.push(line);
             }
         };
-        if self.series.iter().any(|series| !series.name.is_empty()) {
-            row([""].into_iter().chain(self.series.iter().map(|series| series.name.as_str())).collect());
-        }
-        let mut points: Vec<usize> = self
-            .series
-            .iter()
-            .flat_map(|series| series.categories.keys().chain(series.values.keys()).copied())
-            .collect();
-        points.sort_unstable();
-        points.dedup();
-        for at in points {
-            let category = self.series.iter().find_map(|series| series.categories.get(&at));
-            let values = self.series.iter().map(|series| series.values.get(&at).map_or("", String::as_str));
-            row([category.map_or("", String::as_str)].into_iter().chain(values).collect());
+        for group in self.groups() {
+            if group.iter().any(|series| !series.name.is_empty()) {
+                row([""].into_iter().chain(group.iter().map(|series| series.name.as_str())).collect());
+            }
+            let points = group.iter().flat_map(|series| series.categories.keys().chain(series.values.keys()));
+            for at in points.copied().collect::<BTreeSet<usize>>() {
+                let category = group.iter().find_map(|series| series.categories.get(&at));
+                let values = group.iter().map(|series| series.values.get(&at).map_or("", String::as_str));
+                row([category.map_or("", String::as_str)].into_iter().chain(values).collect());
+            }
         }
         lines
     }

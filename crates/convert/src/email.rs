@@ -1,5 +1,6 @@
 //! E-mail to text: who wrote what to whom and when, the best of its texts, and its attachments as documents.
 
+mod flowed;
 mod header;
 mod parts;
 mod transfer;
@@ -10,8 +11,7 @@ use bytes::Bytes;
 use self::parts::{Entity, split_multipart};
 use crate::guarded::Clock;
 use crate::output::{Output, one_line};
-use crate::plain::NOT_TEXT;
-use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit, charset};
+use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};
 
 /// Multiparts and messages inside each other.
 const MAX_DEPTH: usize = 12;
@@ -26,6 +26,11 @@ const SHOWN: [&str; 6] = ["From", "To", "Cc", "Reply-To", "Date", "Subject"];
 const USUAL: [&str; 7] =
     ["From", "Date", "Subject", "Message-ID", "Received", "MIME-Version", "Content-Type"];
 
+/// The most letters of a plain text that may be a mere stub of the HTML beside it, and how many times as many that shows
+/// then.
+const STUB: usize = 1_000;
+const RICHER: usize = 4;
+
 /// Longest value of a header that is shown, in characters.
 const MAX_VALUE: usize = 4_000;
 
@@ -36,7 +41,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    let mut letter = Letter { output: &mut output, clock, parts: 0, messages: 0 };
+    let mut letter = Letter { output: &mut output, limits, clock, parts: 0, messages: 0 };
     letter.message(&entity, 0)?;
     output.finish()
 }
@@ -44,6 +49,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
 /// An e-mail that is being read.
 struct Letter<'o> {
     output: &'o mut Output,
+    limits: &'o Limits,
     clock: Clock,
     parts: usize,
     messages: usize,
@@ -116,7 +122,7 @@ impl Letter<'_> {
         if kind == "encrypted" {
             self.output.line("[the content is encrypted]");
         }
-        let chosen = if kind == "alternative" { best(&parts, depth) } else { None };
+        let chosen = if kind == "alternative" { self.best(&parts, depth)? } else { None };
         for (at, part) in parts.iter().enumerate() {
             match chosen {
                 // The others say the same in another form, unless they are of another kind.
@@ -145,15 +151,18 @@ impl Letter<'_> {
         self.output.end_line();
         #[cfg(feature = "html")]
         if html {
-            let said = entity.charset().or_else(|| crate::html::said(&bytes));
+            let said = crate::html::said(entity.charset().as_deref(), &bytes);
             let text = self.decoded(&bytes, said.as_deref());
             let mut flow = crate::flow::Flow::new(self.output);
-            crate::html::render(&text, crate::html::Titles::Shown, &mut flow, self.clock)?;
+            crate::html::render(&text, crate::html::Form::Html, &mut flow, self.clock)?;
             flow.finish();
             return Ok(());
         }
         let _ = html;
-        let text = self.decoded(&bytes, entity.charset().as_deref());
+        let mut text = self.decoded(&bytes, entity.charset().as_deref());
+        if let Some(flowed) = entity.flowed() {
+            text = flowed.undone(&text);
+        }
         for line in text.lines() {
             self.output.line(line);
         }
@@ -161,20 +170,57 @@ impl Letter<'_> {
     }
 
     fn decoded(&mut self, bytes: &[u8], charset: Option<&str>) -> String {
-        match charset::decode(bytes, charset).ok_or(NOT_TEXT) {
-            Ok(decoded) => {
-                if let Some(note) = decoded.note() {
-                    self.output.note(note);
-                }
+        match words::text_in(bytes, charset) {
+            Some(decoded) => {
+                decoded.notes().for_each(|note| self.output.note(note));
                 decoded.text.into_owned()
             }
-            Err(_) => {
+            None => {
                 let text = String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}");
                 let count = text.matches(char::REPLACEMENT_CHARACTER).count();
                 self.output.note(Note::UnreadableCharacters { count });
                 text
             }
         }
+    }
+
+    /// The one of several forms of the same text that is read: plain text, unless it says hardly anything and there is
+    /// HTML that says more.
+    fn best(&self, parts: &[Entity], depth: usize) -> Result<Option<usize>, ConvertError> {
+        let of = |media: &str| parts.iter().position(|part| part.media() == media && !part.is_attachment());
+        let rich = of("text/html").or_else(|| {
+            parts.iter().position(|part| part.media().starts_with("multipart/") && says_text(part, depth))
+        });
+        let (Some(plain), Some(rich)) = (of("text/plain"), rich) else {
+            return Ok(of("text/plain").or(rich));
+        };
+        let says = match parts.get(plain) {
+            Some(part) => letters(&decoded(part, part.charset().as_deref())),
+            None => 0,
+        };
+        if says > STUB {
+            return Ok(Some(plain));
+        }
+        let shows = match parts.get(rich).map(|part| html_of(part, depth)) {
+            Some(Some(html)) => letters(&self.shown(&html)?),
+            _ => 0,
+        };
+        Ok(Some(if says == 0 || shows > RICHER * says { rich } else { plain }))
+    }
+
+    /// The text that HTML shows.
+    fn shown(&self, html: &str) -> Result<String, ConvertError> {
+        #[cfg(feature = "html")]
+        {
+            let mut output = Output::new(Unit::Whole, self.limits);
+            output.begin("");
+            let mut flow = crate::flow::Flow::new(&mut output);
+            crate::html::render(html, crate::html::Form::Html, &mut flow, self.clock)?;
+            flow.finish();
+            Ok(output.into_text())
+        }
+        #[cfg(not(feature = "html"))]
+        Ok(html.chars().take(self.limits.max_output_bytes).collect())
     }
 
     fn attach(&mut self, entity: &Entity) {
@@ -186,22 +232,30 @@ impl Letter<'_> {
     }
 }
 
-/// The one of several forms of the same text that is read: plain text, unless it says hardly anything and there is
-/// HTML too.
-fn best(parts: &[Entity], depth: usize) -> Option<usize> {
-    let of = |media: &str| parts.iter().position(|part| part.media() == media && !part.is_attachment());
-    let plain = of("text/plain");
-    let rich = of("text/html").or_else(|| {
-        parts.iter().position(|part| part.media().starts_with("multipart/") && says_text(part, depth))
-    });
-    match (plain, rich) {
-        (Some(plain), Some(rich)) => {
-            let says = |at: usize| parts.get(at).map_or(0, |part| part.content().trim_ascii().len());
-            let stub = says(plain) < 200 && says(rich) > 20 * says(plain).max(1);
-            Some(if stub || says(plain) == 0 { rich } else { plain })
-        }
-        (plain, rich) => plain.or(rich),
+/// The letters of a text that are no part of an address.
+fn letters(text: &str) -> usize {
+    text.split_whitespace().filter(|word| !word.contains("://")).map(|word| word.chars().count()).sum()
+}
+
+fn decoded(part: &Entity, said: Option<&str>) -> String {
+    let bytes = part.content();
+    match words::text_in(&bytes, said) {
+        Some(decoded) => decoded.text.into_owned(),
+        None => String::from_utf8_lossy(&bytes).into_owned(),
     }
+}
+
+/// The HTML of a part, or of one inside it.
+fn html_of(part: &Entity, depth: usize) -> Option<String> {
+    if part.media().starts_with("multipart/") && depth <= MAX_DEPTH {
+        let (parts, _) = split_multipart(part, 100, false);
+        return parts.iter().find_map(|part| html_of(part, depth + 1));
+    }
+    #[cfg(feature = "html")]
+    let said = crate::html::said(part.charset().as_deref(), &part.content());
+    #[cfg(not(feature = "html"))]
+    let said = part.charset();
+    (part.media() == "text/html").then(|| decoded(part, said.as_deref()))
 }
 
 /// True if a part of alternatives is one more form of the text. A part that holds attachments is not.

@@ -70,14 +70,20 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        let text = match charset::decode(&bytes, html::said(&bytes).as_deref()) {
-            Some(decoded) => decoded.text,
-            // Cut in the middle of a character, or damaged.
-            None => String::from_utf8_lossy(&bytes),
-        };
         let mut chapter = output.beside();
+        let text = match charset::decode(&bytes, html::said(None, &bytes).as_deref()) {
+            Some(decoded) => {
+                decoded.notes().for_each(|note| chapter.note(note));
+                decoded.text
+            }
+            None => {
+                let text = String::from_utf8_lossy(&bytes);
+                chapter.unreadable(&text);
+                text
+            }
+        };
         let mut flow = Flow::new(&mut chapter);
-        html::render(&text, html::Titles::LeftOut, &mut flow, clock)?;
+        html::render(&text, html::Form::Chapter, &mut flow, clock)?;
         flow.finish();
         let heading = chapter.so_far().lines().find_map(|line| line.strip_prefix('#')).unwrap_or_default();
         let title = if title.is_empty() { heading.trim_start_matches('#').trim() } else { title };

@@ -3,14 +3,13 @@ use std::time::Duration;
 use crate::Unit;
 use crate::media_type::essence;
 
-/// Why a document could not be turned into text.
+/// The reason why a document could not be converted.
 ///
-/// The messages say what is the matter with the document and quote nothing from it, so that they can stand
-/// in a note for a model.
+/// The messages describe the problem without quoting the document, so that they can be used in a note for a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// No converter reads this media type.
+    /// No converter supports this media type.
     #[error("no converter reads `{media_type}`{}", advice(media_type))]
     Unsupported {
         /// The media type as given, cut after 100 characters.
@@ -28,10 +27,10 @@ pub enum ConvertError {
         /// The fault.
         reason: &'static str,
     },
-    /// The media type does not say what the document is, and its content does not either.
+    /// Neither the media type nor the content shows the type of the document.
     #[error("what the document is cannot be told from its content")]
     UnknownFormat,
-    /// The document is in a format that is known and that nothing here reads.
+    /// The document is in a known format that is not supported.
     #[error(
         "the document is in the format of {format}, which cannot be read; a newer format of the program can"
     )]
@@ -39,43 +38,43 @@ pub enum ConvertError {
         /// The owner of the format.
         format: &'static str,
     },
-    /// A limit was passed before any text could be read.
+    /// A limit was exceeded before any text could be read.
     #[error("the document is too large: more than {limit} {what}")]
     TooLarge {
-        /// The things of which there are too many, in the plural.
+        /// The counted unit, in the plural.
         what: &'static str,
-        /// The limit that was passed.
+        /// The limit that was exceeded.
         limit: usize,
     },
-    /// The conversion did not end in time.
+    /// The conversion timed out.
     #[error("the conversion did not end within {limit:?}")]
     TimedOut {
-        /// The limit that was passed.
+        /// The limit that was exceeded.
         limit: Duration,
     },
-    /// The document holds no text: a scan, drawings, or fonts that do not say which characters they show.
+    /// The document contains no text: a scan, drawings, or fonts that do not identify their characters.
     #[error("the document holds no text in its {units} {unit}(s){}", if *images { ", only images" } else { "" })]
     NoText {
-        /// The units that the document is divided into.
+        /// The units into which the document is divided.
         unit: Unit,
-        /// The number of units that were looked at.
+        /// The number of units examined.
         units: usize,
         /// True if images were found, as in a scan.
         images: bool,
     },
-    /// No text was read, but parts of the document were left out because they are too large, nested too deep or
-    /// damaged, so that it may hold some.
+    /// No text was read, but parts of the document were left out because they are too large, nested too deeply or
+    /// damaged, so that it may contain some.
     #[error("no text could be read: parts of the document's {units} {unit}(s) are too large or damaged")]
     NothingRead {
-        /// The units that the document is divided into.
+        /// The units into which the document is divided.
         unit: Unit,
-        /// The number of units that were looked at.
+        /// The number of units examined.
         units: usize,
     },
     /// The library that reads this format panicked; the panic was caught.
     #[error("the document could not be read: the converter failed on it")]
     Failed,
-    /// Too many earlier conversions that ran out of time have still not stopped, or no thread could be had.
+    /// Too many earlier conversions that timed out are still running, or no thread could be started.
     #[error("no conversion can be started: earlier ones are still running")]
     Busy,
 }

@@ -104,6 +104,18 @@ impl<'o> Flow<'o> {
         self.paragraph.is_empty() || self.paragraph.ends_with([' ', '\n'])
     }
 
+    /// The length of the paragraph so far, in bytes.
+    #[cfg(feature = "office")]
+    pub(crate) fn len(&self) -> usize {
+        self.paragraph.len()
+    }
+
+    /// Takes off what the paragraph holds behind so many bytes.
+    #[cfg(feature = "office")]
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.paragraph.truncate(self.paragraph.floor_char_boundary(len));
+    }
+
     /// Adds to the paragraph.
     pub(crate) fn text(&mut self, text: &str) {
         if self.paragraph.len() + self.held + text.len() <= self.output.room() {

@@ -35,6 +35,8 @@ pub(crate) enum Format {
     Epub,
     #[cfg(feature = "html")]
     Html,
+    #[cfg(feature = "html")]
+    Xhtml,
     #[cfg(feature = "email")]
     Email,
     Csv,
@@ -98,21 +100,22 @@ const TYPES: &[(&str, Format)] = &[
     #[cfg(feature = "office")]
     ("application/rtf", Format::Rtf),
     #[cfg(feature = "office")]
-    ("application/x-rtf", Format::Rtf),
-    #[cfg(feature = "office")]
-    ("text/rtf", Format::Rtf),
-    #[cfg(feature = "office")]
     ("text/richtext", Format::Rtf),
     #[cfg(feature = "epub")]
     ("application/epub+zip", Format::Epub),
     #[cfg(feature = "html")]
     ("text/html", Format::Html),
     #[cfg(feature = "html")]
-    ("application/xhtml+xml", Format::Html),
+    ("application/xhtml+xml", Format::Xhtml),
     #[cfg(feature = "email")]
     ("message/rfc822", Format::Email),
     #[cfg(feature = "email")]
     ("message/global", Format::Email),
+    // A page with its pictures, as browsers save it (RFC 2557).
+    #[cfg(feature = "email")]
+    ("multipart/related", Format::Email),
+    #[cfg(feature = "email")]
+    ("application/x-mimearchive", Format::Email),
     ("text/csv", Format::Csv),
     ("application/csv", Format::Csv),
     ("text/tab-separated-values", Format::Tsv),
@@ -178,6 +181,8 @@ impl Format {
             Self::Epub => "EPUB",
             #[cfg(feature = "html")]
             Self::Html => "HTML",
+            #[cfg(feature = "html")]
+            Self::Xhtml => "XHTML",
             #[cfg(feature = "email")]
             Self::Email => "an e-mail",
             Self::Csv => "CSV",

@@ -8,8 +8,6 @@ use crate::table;
 /// Writes the rows of a sheet, each behind its number, so that a cell can be cited.
 #[derive(Default)]
 pub(crate) struct Grid {
-    /// The number of the last row, from 1.
-    last: usize,
     line: String,
 }
 
@@ -25,11 +23,9 @@ impl Grid {
         let _ = write!(self.line, "{number}: ");
         let head = self.line.len();
         table::push_row(&mut self.line, cells);
-        if self.line.len() == head || number <= self.last {
-            return;
+        if self.line.len() > head {
+            output.line(&self.line);
         }
-        output.line(&self.line);
-        self.last = number;
     }
 }
 
@@ -59,10 +55,11 @@ mod tests {
         let mut output = Output::new(Unit::Sheet, &Limits::new());
         output.begin("");
         let mut grid = Grid::default();
-        for row in [1, 3, 4, 9, 1_048_576] {
+        // Rows that a program wrote in another order are not lost.
+        for row in [1, 3, 4, 9, 1_048_576, 2] {
             grid.row(row, [(0, "x")], &mut output);
         }
-        assert_eq!(output.into_text(), "[sheet 1]\n1: x\n3: x\n4: x\n9: x\n1048576: x\n");
+        assert_eq!(output.into_text(), "[sheet 1]\n1: x\n3: x\n4: x\n9: x\n1048576: x\n2: x\n");
     }
 
     #[test]

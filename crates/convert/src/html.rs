@@ -1,10 +1,16 @@
 //! HTML to the text that a reader sees. Scripts, styles and what is hidden are left out; addresses of links too.
 
+mod elements;
+mod skipped;
+
+use attache_core::charset::named;
 use bytes::Bytes;
 use encoding_rs::Encoding;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 
+use self::elements::{breaks, is_skipped, is_void, raw_text};
+use self::skipped::{End, Skipped};
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::{Output, one_line};
@@ -26,44 +32,47 @@ const MAX_VALUE: usize = 2000;
 pub(crate) fn convert(
     bytes: &Bytes,
     charset: Option<&str>,
+    form: Form,
     limits: &Limits,
     clock: Clock,
 ) -> Result<Converted, ConvertError> {
-    let said = said(bytes);
-    let decoded = charset::decode(bytes, charset.or(said.as_deref())).ok_or(NOT_TEXT)?;
+    let decoded = charset::decode(bytes, said(charset, bytes).as_deref()).ok_or(NOT_TEXT)?;
     clock.check()?;
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    if let Some(note) = decoded.note() {
-        output.note(note);
-    }
+    decoded.notes().for_each(|note| output.note(note));
     let mut flow = Flow::new(&mut output);
-    render(&decoded.text, Titles::Shown, &mut flow, clock)?;
+    render(&decoded.text, form, &mut flow, clock)?;
     flow.finish();
     output.finish()
 }
 
-/// The charset that the document names in its head.
-pub(crate) fn said(bytes: &[u8]) -> Option<String> {
-    let head = bytes.get(..bytes.len().min(CHARSET_WITHIN))?;
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let is_xml = head.trim_start().starts_with("<?xml");
-    let after = |key: &str| head.split_once(key).map(|(_, rest)| rest);
-    let value = after("charset").or_else(|| after("encoding").filter(|_| is_xml))?;
-    let value = value.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
-    let name: String =
-        value.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':')).collect();
-    Encoding::for_label(name.as_bytes()).map(|encoding| encoding.name().to_owned())
+/// The charset that a document is declared to be in, else the first that its head names, else that of its XML declaration.
+pub(crate) fn said(declared: Option<&str>, bytes: &[u8]) -> Option<String> {
+    if let Some(named) = named(declared, b"") {
+        return Some(named.to_owned());
+    }
+    let bytes = bytes.get(..bytes.len().min(CHARSET_WITHIN))?;
+    let head = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let meta = head.split("charset").skip(1).find_map(|value| {
+        let value = value.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
+        let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | ':'));
+        let encoding = Encoding::for_label(value.get(..end.unwrap_or(value.len()))?.as_bytes())?;
+        // A head that can be read byte by byte is not in UTF-16: it means UTF-8, as the standard says.
+        Some(encoding.output_encoding().name().to_owned())
+    });
+    meta.or_else(|| named(None, bytes).map(str::to_owned))
 }
 
-/// The place of a document's title.
+/// The form of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Titles {
-    /// It stands at the head of the text.
-    Shown,
-    /// It is left out. The document is XHTML, where every element may end in its own tag.
+pub(crate) enum Form {
+    Html,
+    /// Every element may end in its own tag. HTML that begins as XML does is read as this.
+    Xhtml,
+    /// XHTML of a book, whose chapters have their titles from its contents.
     #[cfg(feature = "epub")]
-    LeftOut,
+    Chapter,
 }
 
 /// The next task of a tokenizer.
@@ -78,13 +87,12 @@ enum Signal {
 ///
 /// # Errors
 /// The time is over.
-pub(crate) fn render(
-    text: &str,
-    titles: Titles,
-    flow: &mut Flow<'_>,
-    clock: Clock,
-) -> Result<(), ConvertError> {
-    let mut page = Page::new(flow, titles);
+pub(crate) fn render(text: &str, form: Form, flow: &mut Flow<'_>, clock: Clock) -> Result<(), ConvertError> {
+    // Not so the `<?xml:namespace` of old mail programs.
+    let is_declared =
+        || text.trim_start().strip_prefix("<?xml")?.chars().next().filter(|c| c.is_whitespace());
+    let is_xml = form != Form::Html || is_declared().is_some();
+    let mut page = Page::new(flow, form, is_xml);
     let mut events = 0_u32;
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
         events = events.wrapping_add(1);
@@ -106,12 +114,14 @@ pub(crate) fn render(
 /// A page that is being read.
 struct Page<'f, 'o> {
     flow: &'f mut Flow<'o>,
-    titles: Titles,
+    form: Form,
+    /// Every element may end in its own tag.
+    is_xml: bool,
     tag: Tag,
     /// The attribute whose value comes next.
     attribute: Option<Attribute>,
-    /// The element that is passed over, and how many of its name are open inside it.
-    skipped: Option<(Vec<u8>, usize)>,
+    /// The element that is passed over.
+    skipped: Option<Skipped>,
     preformatted: usize,
     heading: Option<usize>,
     /// For each open list the number of its next item, if it counts.
@@ -142,10 +152,11 @@ enum Attribute {
 }
 
 impl<'f, 'o> Page<'f, 'o> {
-    fn new(flow: &'f mut Flow<'o>, titles: Titles) -> Self {
+    fn new(flow: &'f mut Flow<'o>, form: Form, is_xml: bool) -> Self {
         Self {
             flow,
-            titles,
+            form,
+            is_xml,
             tag: Tag::default(),
             attribute: None,
             skipped: None,
@@ -206,28 +217,38 @@ impl<'f, 'o> Page<'f, 'o> {
     /// A tag has begun with all its attributes.
     fn start(&mut self, self_closing: bool) -> Option<State> {
         let tag = std::mem::take(&mut self.tag);
-        let ends = self_closing && self.is_xml();
+        // In HTML only what is no HTML may end in its own tag.
+        let is_foreign = || {
+            matches!(&*tag.name, b"svg" | b"math") || self.skipped.as_ref().is_some_and(Skipped::is_foreign)
+        };
+        let ends = self_closing && (self.is_xml || is_foreign());
         let raw = if ends { None } else { raw_text(&tag.name) };
-        if let Some((name, count)) = &mut self.skipped {
-            *count += usize::from(*name == tag.name && !ends);
-            return raw;
-        }
         let void = is_void(&tag.name) || ends;
+        if let Some(skipped) = &mut self.skipped {
+            if !skipped.ends_before(&tag.name) {
+                if !void {
+                    skipped.open(tag.name);
+                }
+                return raw;
+            }
+            self.skipped = None;
+        }
         if (tag.hidden || is_skipped(&tag.name)) && !void {
-            self.skipped = Some((tag.name, 1));
+            self.skipped = Some(Skipped::new(tag.name));
             return raw;
         }
         if !tag.hidden {
             self.open(&tag);
-        }
-        if ends && !is_void(&tag.name) {
-            self.end(&tag.name);
+            if ends && !is_void(&tag.name) {
+                self.end(&tag.name);
+            }
         }
         raw
     }
 
-    fn is_xml(&self) -> bool {
-        self.titles != Titles::Shown
+    /// True if the title of the document stands at the head of its text.
+    fn shows_title(&self) -> bool {
+        matches!(self.form, Form::Html | Form::Xhtml)
     }
 
     fn open(&mut self, tag: &Tag) {
@@ -264,14 +285,15 @@ impl<'f, 'o> Page<'f, 'o> {
     }
 
     fn end(&mut self, name: &[u8]) {
-        if let Some((skipped, count)) = &mut self.skipped {
-            if *skipped == name {
-                *count -= 1;
-                if *count == 0 {
+        if let Some(skipped) = &mut self.skipped {
+            match skipped.close(name) {
+                End::Inside => return,
+                End::Own => {
                     self.skipped = None;
+                    return;
                 }
+                End::Around => self.skipped = None,
             }
-            return;
         }
         if breaks(name) {
             self.end_paragraph();
@@ -280,7 +302,7 @@ impl<'f, 'o> Page<'f, 'o> {
             b"title" => {
                 if let Some(title) = self.title.take() {
                     let title = one_line(&title);
-                    if self.titles == Titles::Shown && !title.is_empty() && self.flow.is_blank() {
+                    if self.shows_title() && !title.is_empty() && self.flow.is_blank() {
                         self.flow.text(&format!("title: {title}"));
                         self.flow.end_paragraph();
                     }
@@ -355,114 +377,5 @@ impl<'f, 'o> Page<'f, 'o> {
             None => below.clone(),
         };
         self.flow.end(&mark, &below);
-    }
-}
-
-fn is_void(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"area"
-            | b"base"
-            | b"br"
-            | b"col"
-            | b"embed"
-            | b"hr"
-            | b"img"
-            | b"input"
-            | b"link"
-            | b"meta"
-            | b"param"
-            | b"source"
-            | b"track"
-            | b"wbr"
-    )
-}
-
-/// Elements whose content nobody reads.
-fn is_skipped(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"script"
-            | b"style"
-            | b"template"
-            | b"svg"
-            | b"iframe"
-            | b"object"
-            | b"audio"
-            | b"video"
-            | b"canvas"
-            | b"noembed"
-            | b"noframes"
-            | b"datalist"
-            | b"textarea"
-            | b"rp"
-    )
-}
-
-/// Elements that begin on a line of their own.
-fn breaks(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"address"
-            | b"article"
-            | b"aside"
-            | b"blockquote"
-            | b"body"
-            | b"caption"
-            | b"center"
-            | b"dd"
-            | b"details"
-            | b"dialog"
-            | b"dir"
-            | b"div"
-            | b"dl"
-            | b"dt"
-            | b"fieldset"
-            | b"figcaption"
-            | b"figure"
-            | b"footer"
-            | b"form"
-            | b"h1"
-            | b"h2"
-            | b"h3"
-            | b"h4"
-            | b"h5"
-            | b"h6"
-            | b"header"
-            | b"hgroup"
-            | b"hr"
-            | b"legend"
-            | b"li"
-            | b"listing"
-            | b"main"
-            | b"menu"
-            | b"nav"
-            | b"ol"
-            | b"p"
-            | b"pre"
-            | b"search"
-            | b"section"
-            | b"summary"
-            | b"table"
-            | b"tbody"
-            | b"td"
-            | b"tfoot"
-            | b"th"
-            | b"thead"
-            | b"title"
-            | b"tr"
-            | b"ul"
-            | b"xmp"
-    )
-}
-
-/// The way in which the text of an element without markup is read.
-fn raw_text(name: &[u8]) -> Option<State> {
-    match name {
-        b"title" | b"textarea" => Some(State::RcData),
-        b"style" | b"xmp" | b"iframe" | b"noembed" | b"noframes" => Some(State::RawText),
-        b"script" => Some(State::ScriptData),
-        b"plaintext" => Some(State::PlainText),
-        _ => None,
     }
 }

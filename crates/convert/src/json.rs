@@ -33,7 +33,7 @@ pub(crate) fn convert(
     if serde_json::from_str::<IgnoredAny>(&decoded.text).is_err() {
         // A stray comma or a comment does not make it unreadable for a model.
         let not = Note::ShownAsText { not: "valid JSON" };
-        return as_it_is(&decoded.text, decoded.note().into_iter().chain([not]), limits);
+        return as_it_is(&decoded.text, decoded.notes().chain([not]), limits);
     }
     let limit = WHOLE.min(limits.max_output_bytes);
     let mut last = Outline::default();
@@ -47,9 +47,7 @@ pub(crate) fn convert(
     }
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    if let Some(note) = decoded.note() {
-        output.note(note);
-    }
+    decoded.notes().for_each(|note| output.note(note));
     if last.shortened || last.out.len() > limit {
         output.note(Note::Shortened);
         output.truncated();
@@ -76,9 +74,7 @@ pub(crate) fn convert_lines(
     let total = records().count();
     let mut output = Output::new(Unit::RowBlock, limits);
     output.set_total(total.div_ceil(BLOCK));
-    if let Some(note) = decoded.note() {
-        output.note(note);
-    }
+    decoded.notes().for_each(|note| output.note(note));
     let (mut shown, mut valid) = (0, true);
     for (at, record) in records().enumerate() {
         let room = if at == 0 { usize::MAX } else { output.room() };

@@ -1,77 +1,76 @@
-//! Documents to text for models that cannot read them natively, and images and PDFs in the forms that models take.
+//! Converts documents to text for models that cannot read them natively, and images and PDFs into forms that models
+//! accept.
 //!
-//! [`convert`] takes the bytes of a document and its media type and gives back its text with markers
-//! (`[page 2]`) that a model can cite, lines and table rows kept together: what stands side by side is
-//! separated by ` | `, so that an amount can be told from its label. [`can_convert`] says which types are read.
-//! An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//! [`convert`] takes the bytes of a document and its media type and returns its text with markers (`[page 2]`) that a
+//! model can cite. Lines and table rows are kept together: items side by side are separated by ` | `, so that an amount
+//! can be distinguished from its label. [`can_convert`] reports the supported types. [`DocumentConverter`] combines all
+//! converters for an agent. The crate does no I/O.
 //!
 //! # What is read
 //!
-//! | format | feature | markers | what else is in the text |
+//! | format | feature | markers | further content of the text |
 //! | --- | --- | --- | --- |
 //! | PDF | `pdf` | `[page 2]` | rows and columns of tables, values of fields, comments |
 //! | DOC, XLS, PPT, MSG | `legacy` | as their successors | of Office 97 to 2003 and Outlook; attachments are [`Converted::attachments`] |
-//! | DOCX, ODT, RTF | `office` | `[page 2]` where Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments where they stand; deleted and hidden text is not |
-//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets say so |
-//! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides say so |
+//! | DOCX, ODT, RTF | `office` | `[page 2]` if Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments in place; not deleted or hidden text |
+//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets are marked |
+//! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides are marked |
 //! | EPUB | `epub` | `[chapter 2: Title]` | |
-//! | HTML | `html` | | headings, lists, texts of links and pictures; scripts, styles and what is hidden are not |
-//! | e-mail | `email` | | the usual headers, the best text, messages inside; attachments are [`Converted::attachments`] |
-//! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header again with each block of rows |
-//! | JSON | | | indented; of a large one long lists and texts are cut, with counts |
-//! | other text | | | in any charset; one that was guessed is a [`Note::Charset`] |
+//! | HTML | `html` | | headings, lists, texts of links and pictures; not scripts, styles or hidden content |
+//! | e-mail | `email` | | the usual headers, the best text, nested messages; attachments are [`Converted::attachments`] |
+//! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header row repeated with each block of rows |
+//! | JSON | | | indented; in large documents long lists and texts are cut, with counts |
+//! | other text | | | in any charset; a guessed one is a [`Note::Charset`] |
 //! | zip archives | | | the names and sizes of the files |
 //!
-//! The format of a cell adds and never hides: `0.00` shows 741.2 as 741.20, and 4.33333333333333 with all its digits, as
-//! a model computes with what it reads; dates are ISO dates, a negative number has a minus.
+//! Cell formats add digits but never hide them: `0.00` shows 741.2 as 741.20, and 4.33333333333333 with all its digits,
+//! since a model calculates with the text it reads; dates are ISO dates, a negative number has a minus.
 //!
-//! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
-//! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
-//! documents that are embedded in office files or attached to PDFs are [`Converted::attachments`] as those of e-mails
-//! are, whatever they are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook
-//! behind a chart is not among them. Pictures and what else is no text is counted in [`Note::NotShown`]. These
-//! features are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any
-//! library.
+//! For unspecific types (`application/zip`, `application/octet-stream`, `application/msword`) the content is inspected.
+//! Office files from before Office 97 are not supported and yield [`ConvertError::OldFormat`]. Charts become tables of
+//! their values. Documents embedded in office files or attached to PDFs are [`Converted::attachments`], like those of
+//! e-mails, however they are wrapped: at most 200, with a total size up to the decoding limit of one part. The workbook
+//! behind a chart is not among them. Pictures and other content that is not text are counted in [`Note::NotShown`].
+//! These features are enabled by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs
+//! hardly any dependencies.
 //!
-//! [`transcode`] re-encodes and scales images, and cuts PDFs, until they are in a [`MediaLimits`](attache_core::converter::MediaLimits) that a model
-//! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
-//! `pdf` reads and cuts PDF. Both are on by default. `render`, which is not, makes images of the pages of PDFs for
-//! models that take images and no PDF: `render_pages`. [`passage_areas`] finds where a passage stands on a page of a PDF.
+//! [`transcode`] re-encodes and scales images, and cuts PDFs, until they fit the
+//! [`MediaLimits`](attache_core::converter::MediaLimits) of a model; [`pdf_pages`] extracts pages of a PDF. The feature
+//! `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF; `pdf` reads and cuts PDF. Both are enabled by default. The
+//! feature `render`, disabled by default, renders PDF pages as images for models that accept images but not PDF:
+//! `render_pages`. [`passage_areas`] finds the position of a passage on a PDF page.
 //!
 //! # Hostile documents
 //!
-//! A document may be made to break its reader. [`convert`] and [`transcode`] run on threads of their own, catch panics, and
-//! hold [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
-//! counts against [`Limits::max_decoded_bytes`], all parts against four times that. Of XML and HTML no tree is made;
-//! depth and length of one node are bounded, and neither external entities nor a document's own are ever resolved.
-//! Some things they cannot do:
+//! A document may be crafted to break its reader. [`convert`] and [`transcode`] run on their own threads, catch panics,
+//! and enforce [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
+//! counts against [`Limits::max_decoded_bytes`], all parts together against four times that. XML and HTML are processed
+//! without building a tree; the depth and the length of one node are limited, and neither external nor internal
+//! entities are ever resolved. There are limitations:
 //!
-//! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
-//!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
-//!   leaves the thread behind: it goes on using a core and its memory until the call ends, at worst until the
-//!   process does. At most four threads are left behind like this; after that, conversions are refused with
-//!   [`ConvertError::Busy`] until one of them ends. A service that converts documents of strangers for many users puts
-//!   the conversion into a process of its own.
-//! - **Nor can a page that is being drawn be stopped.** What drawing it will take is counted before it begins, and a page
-//!   that asks for too much is refused; what is not foreseen ends as a thread left behind.
-//! - **Memory is counted, not measured.** What a document will take is reckoned from its headers before it is decoded,
-//!   and large images wait for each other. A process that does one conversion at a time stays below 300 MB on all of the
-//!   files that `attache-conformance` makes to break it; one that does ten takes more.
+//! - **A thread cannot be killed.** Our own code checks the time continuously, but a call into a library does not. If
+//!   such a call exceeds the time limit, [`convert`] returns [`ConvertError::TimedOut`] and leaves the thread behind:
+//!   it continues to use a core and its memory until the call ends, at worst until the process ends. At most four
+//!   threads are left behind in this way; after that, conversions fail with [`ConvertError::Busy`] until one of them
+//!   ends. A service that converts untrusted documents for many users should run the conversion in a separate process.
+//! - **The rendering of a page cannot be stopped.** Its cost is estimated before it begins, and a page that is too
+//!   expensive is refused; if the estimate is too low, the thread is left behind.
+//! - **Memory is estimated, not measured.** The memory for a document is calculated from its headers before it is
+//!   decoded, and large images wait for each other. A process that runs one conversion at a time stays below 300 MB on
+//!   all hostile files that `attache-conformance` generates; a process that runs ten needs more.
 //! - **A panic can only be caught where panics unwind.** In a program built with `panic = "abort"` it ends the
 //!   process. A caught panic is still reported by the program's panic hook, which prints to stderr by default.
 //!
 //! # Damaged documents
 //!
-//! The readable parts of a damaged document are read, and nothing is left out in silence: a page of which parts could
-//! not be read says so under its marker, one that could not be read at all keeps its number, and
-//! [`Converted::notes`] list both. A document of which nothing could be read is [`ConvertError::NothingRead`], not
-//! one without text. Office files and books whose end is missing, and with it the list of their parts, are read as far
-//! as their parts can be found ([`Note::Recovered`]).
+//! The readable parts of a damaged document are read, and nothing is left out silently: a partly unreadable page says
+//! so under its marker, an unreadable page keeps its number, and [`Converted::notes`] list both. A document that is
+//! completely unreadable is [`ConvertError::NothingRead`], not a document without text. Truncated office files and
+//! e-books, which lack the list of their parts, are read as far as their parts can be found ([`Note::Recovered`]).
 //!
 //! # Blocking
 //!
-//! [`convert`] blocks its caller for as long as the conversion takes; async code calls it on a thread made for
-//! blocking.
+//! [`convert`] blocks its caller until the conversion ends; async code should call it on a blocking thread.
 //!
 //! # Example
 //!
@@ -135,6 +134,8 @@ mod fields;
 mod flow;
 mod format;
 #[cfg(feature = "office")]
+mod formula;
+#[cfg(feature = "office")]
 mod grid;
 mod guarded;
 #[cfg(feature = "html")]
@@ -171,6 +172,8 @@ mod render;
 mod rtf;
 #[cfg(feature = "office")]
 mod shapes;
+#[cfg(any(feature = "office", feature = "pdf"))]
+mod symbol_fonts;
 mod table;
 mod transcode;
 #[cfg(feature = "legacy")]

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-/// The most that a conversion may cost.
+/// The limits of a conversion.
 ///
-/// Every limit has a default that suits documents people send each other; a limit that is passed either
-/// ends the conversion with a [`ConvertError`](crate::ConvertError) or, where the part that was read is
-/// useful by itself, cuts the text and says so in [`Converted::notes`](crate::Converted::notes).
+/// Every limit has a default that suits everyday documents. If a limit is exceeded, the conversion either fails with a
+/// [`ConvertError`](crate::ConvertError) or, if a partial result is useful, cuts the text and reports it in
+/// [`Converted::notes`](crate::Converted::notes).
 ///
 /// ```
 /// use attache_convert::Limits;
@@ -16,25 +16,27 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest document that text is made of, in bytes. Default 32 MiB; above it, an error.
+    /// The maximum size of a document that is converted to text, in bytes. Default 32 MiB; above it, an error.
     pub max_input_bytes: usize,
-    /// Largest document that is brought into another form, in bytes: images without compression are large. Default
-    /// 208 MiB, of which a PDF may take 100; above it, an error.
+    /// The maximum size of a document that is brought into another form, in bytes: uncompressed images are large.
+    /// Default 208 MiB, of which a PDF may use 100; above it, an error.
     pub max_fit_bytes: usize,
-    /// Longest text that is returned, in bytes of UTF-8, page markers included. Default 2 MiB; longer text
+    /// The maximum length of the returned text, in bytes of UTF-8, including page markers. Default 2 MiB; longer text
     /// is cut at the end of a line.
     pub max_output_bytes: usize,
-    /// Most units (pages, sheets, slides, chapters, blocks of rows) that are read, from the first. Default 1,000; the rest is left out.
+    /// The maximum number of units (pages, sheets, slides, chapters, blocks of rows) that are read, from the first.
+    /// Default 1,000; the rest is left out.
     pub max_units: usize,
-    /// Most bytes that one part of the document (a page, a font, the object tables, a file in an archive) may take when
-    /// its compressed streams are undone; all files of an archive together may take four times as much. Default 64 MiB. Images are never decoded and do not count.
+    /// The maximum decompressed size in bytes of one part of the document (a page, a font, the object tables, a file in
+    /// an archive); all files of an archive together may have four times as much. Default 64 MiB. Images are never
+    /// decoded and do not count.
     pub max_decoded_bytes: usize,
-    /// Longest time a conversion may take, on the wall clock. Default 20 s; after it, an error.
+    /// The maximum duration of a conversion, in wall-clock time. Default 20 s; after it, an error.
     pub max_time: Duration,
 }
 
 impl Limits {
-    /// The defaults.
+    /// Creates the default limits.
     pub const fn new() -> Self {
         Self {
             max_input_bytes: 32 << 20,

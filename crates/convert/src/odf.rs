@@ -3,6 +3,7 @@
 mod lists;
 mod objects;
 mod sheets;
+mod styles;
 mod text;
 
 use crate::archive::Archive;
@@ -11,8 +12,8 @@ use crate::output::Output;
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Unit};
 
-use self::lists::Lists;
 use self::objects::Objects;
+use self::styles::Styles;
 
 pub(crate) fn convert(
     bytes: &[u8],
@@ -36,13 +37,17 @@ pub(crate) fn convert(
         (_, Err(stop)) => Err(stop),
         (Unit::Sheet, Ok(xml)) => sheets::read(xml, &mut objects, &mut output, clock),
         (_, Ok(xml)) => {
-            let mut lists = Lists::default();
-            if let Some(Ok(styles)) = open("styles.xml")
-                && let Err(Stop::Over(error)) = lists.read(styles)
+            let mut styles = Styles::default();
+            if let Some(Ok(xml)) = open("styles.xml")
+                && let Err(Stop::Over(error)) = styles.read(xml)
             {
                 return Err(error);
             }
-            text::read(xml, lists, &mut objects, unit, &mut output)
+            let read = text::read(xml, styles, &mut objects, unit, &mut output);
+            match (unit, read, open("styles.xml")) {
+                (Unit::Whole, Ok(()), Some(Ok(xml))) => text::margins(xml, &mut objects, &mut output),
+                (_, read, _) => read,
+            }
         }
     };
     match read {

@@ -33,6 +33,7 @@ pub(crate) struct Output {
     partial: Vec<usize>,
     empty: Vec<usize>,
     not_shown: BTreeMap<&'static str, usize>,
+    unreadable: usize,
     notes: Vec<Note>,
     attachments: Vec<Attachment>,
     /// Attachments so far, those that are left out included.
@@ -58,6 +59,7 @@ impl Output {
             partial: Vec::new(),
             empty: Vec::new(),
             not_shown: BTreeMap::new(),
+            unreadable: 0,
             notes: Vec::new(),
             attachments: Vec::new(),
             attached: 0,
@@ -136,6 +138,7 @@ impl Output {
         self.push(&beside.text);
         self.cut |= beside.cut;
         self.truncated |= beside.truncated;
+        self.unreadable += beside.unreadable;
         for (what, count) in beside.not_shown {
             *self.not_shown.entry(what).or_default() += count;
         }
@@ -148,6 +151,18 @@ impl Output {
     #[cfg(any(feature = "office", feature = "epub"))]
     pub(crate) fn so_far(&self) -> &str {
         &self.text
+    }
+
+    /// Writes a header or footer, which was read as a text of its own, unless it was written before.
+    #[cfg(feature = "office")]
+    pub(crate) fn margin(&mut self, kind: &str, inside: Self, shown: &mut Vec<String>) {
+        let text = joined_lines(&inside.into_text());
+        let line = format!("[{kind}: {text}]");
+        if !text.is_empty() && !shown.contains(&line) {
+            self.end_line();
+            self.line(&line);
+            shown.push(line);
+        }
     }
 
     /// The text alone.
@@ -256,9 +271,17 @@ impl Output {
         *self.not_shown.entry(what).or_default() += 1;
     }
 
-    /// Adds a remark.
+    /// Counts the characters of a text that could not be read.
+    #[cfg(any(feature = "office", feature = "epub"))]
+    pub(crate) fn unreadable(&mut self, text: &str) {
+        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+    }
+
+    /// Adds a remark. Characters that could not be read are counted together.
     pub(crate) fn note(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
+        if let Note::UnreadableCharacters { count } = note {
+            self.unreadable += count;
+        } else if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
@@ -336,6 +359,8 @@ impl Output {
         let left_out = self.starts.len() < total && unit != Unit::Whole;
         let numbered = |numbers: Vec<usize>| (!numbers.is_empty()).then_some(numbers);
         let mut notes = self.notes;
+        let count = self.unreadable;
+        notes.extend((count > 0).then_some(Note::UnreadableCharacters { count }));
         notes.extend(left_out.then_some(Note::UnitsLeftOut { unit, read: self.starts.len(), total }));
         notes.extend(self.cut.then_some(Note::TextCut { limit: self.limit }));
         notes.extend(numbered(self.unread).map(|numbers| Note::Unread { unit, numbers }));
@@ -396,6 +421,12 @@ pub(crate) fn one_line(text: &str) -> String {
         line.push_str(word);
     }
     line
+}
+
+/// Lines as one, each told from the next.
+#[cfg(feature = "office")]
+pub(crate) fn joined_lines(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ")
 }
 
 #[cfg(test)]

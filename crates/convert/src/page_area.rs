@@ -1,6 +1,6 @@
 //! A part of a page.
 
-/// A part of a page as it is seen, turned if it is: fractions of its width and height, from its upper left corner.
+/// A part of a page as displayed, after any rotation: fractions of its width and height, from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageArea {

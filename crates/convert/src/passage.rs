@@ -5,18 +5,18 @@ use bytes::Bytes;
 use crate::transcode::open_checked;
 use crate::{ConvertError, Limits, PageArea, guarded, pdf};
 
-/// Finds where a passage stands on a page of a PDF, counted from 1: an area for each stretch of a line, in the order in
-/// which it is read. `None` if there is no such page; no areas if the passage is not on it. Blocks, at most about as long
-/// as `limits` allow.
+/// Finds the position of a passage on a page of a PDF, counted from 1: one area for each piece of a line, in reading
+/// order. Returns `None` if there is no such page, and no areas if the passage is not on it. It blocks, at most for
+/// about as long as `limits` allow.
 ///
-/// Letters and digits have to be alike, apart from case; spaces, hyphens and other signs do not matter. Where the whole
-/// passage is not there, its lines and sentences are looked for, since it may go on over a page, or leave words out. Of
-/// several places the first counts. Areas are those of text: a page that is an image of text has none.
+/// Letters and digits must match, ignoring case; spaces, hyphens and other signs are ignored. If the whole passage is
+/// not found, its lines and sentences are searched, since it may continue on another page or leave out words. If there
+/// are several matches, the first is used. Areas refer to text: a scanned page has none.
 ///
 /// # Errors
 ///
-/// See [`ConvertError`]: the document is no PDF, encrypted, malformed or too large, or reading the page took too long or
-/// failed.
+/// See [`ConvertError`]: the document is not a PDF, encrypted, malformed or too large, or reading the page took too
+/// long or failed.
 ///
 /// ```
 /// use attache_convert::{Limits, passage_areas};
@@ -50,7 +50,7 @@ pub fn passage_areas(
             return Ok(None);
         };
         match place.and_then(|place| opened.pdf.pages().get(place)) {
-            Some(found) => pdf::areas(found, &passage, &limits, clock).map(Some),
+            Some(found) => pdf::areas(&opened.pdf, found, &passage, &limits, clock).map(Some),
             // A page that cannot be read has nothing on it.
             None => Ok(Some(Vec::new())),
         }

@@ -3,6 +3,7 @@
 //! The file is read with the `hayro` family of crates: its syntax, decryption and fonts. The text of a page and its
 //! places are worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
 
+mod accents;
 mod annotations;
 mod attachments;
 mod audit;
@@ -18,6 +19,7 @@ mod filters;
 pub(crate) mod font;
 mod found;
 mod guess;
+mod layers;
 mod layout;
 mod line;
 mod object_number;
@@ -45,6 +47,7 @@ use memchr::memmem;
 use self::attachments::Attached;
 use self::defined::Defined;
 use self::found::Found;
+use self::layers::Layers;
 pub(crate) use self::pages::Numbered;
 pub(crate) use self::passage::areas;
 use self::refusal::refusal;
@@ -94,12 +97,13 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
 
     let mut defined = Defined::default();
     let mut files = Vec::new();
+    let layers = Layers::of(&pdf);
     let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
     let mut output = Output::new(numbered.total, limits);
     for (index, place) in numbered.pages().enumerate().take(limits.max_units) {
         clock.check()?;
         let mut found = match place.and_then(|place| pages.get(place)) {
-            Some(page) => Some(page::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
+            Some(page) => Some(page::read(page, &mut fonts, &layers, limits.max_decoded_bytes, clock)?),
             None => None,
         };
         if let Some(found) = found.as_mut().filter(|found| !found.dangling.is_empty()) {

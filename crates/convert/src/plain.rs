@@ -14,7 +14,7 @@ pub(crate) fn convert(
 ) -> Result<Converted, ConvertError> {
     let decoded = charset::decode(bytes, charset).ok_or(NOT_TEXT)?;
     clock.check()?;
-    as_it_is(&decoded.text, decoded.note(), limits)
+    as_it_is(&decoded.text, decoded.notes(), limits)
 }
 
 /// Bytes that fit no charset.

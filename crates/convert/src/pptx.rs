@@ -159,35 +159,58 @@ fn authors(package: &Package<'_>, references: &References) -> Result<HashMap<Str
 }
 
 fn comments(mut xml: Xml<'_>, authors: &HashMap<String, String>, output: &mut Output) -> Result<(), Stop> {
-    let (mut author, mut text, mut in_text) = (String::new(), String::new(), false);
+    // The comment, which may stand behind the replies to it, and these: their authors and texts.
+    let mut said: Vec<(String, String)> = Vec::new();
+    // The one of them that is being read.
+    let (mut of, mut in_text) = (0, false);
     loop {
         match xml.next()? {
             Node::Open(tag) => match tag.name() {
-                "cm" | "reply" => {
-                    author =
-                        tag.attr("authorId").and_then(|id| authors.get(&id).cloned()).unwrap_or_default();
-                    text.clear();
+                kind @ ("cm" | "reply") => {
+                    if kind == "cm" {
+                        write_comments(&mut said, output);
+                    }
+                    of = said.len();
+                    let author = tag.attr("authorId").and_then(|id| authors.get(&id).cloned());
+                    said.push((author.unwrap_or_default(), String::new()));
                 }
                 "text" | "t" => in_text = true,
                 _ => {}
             },
-            Node::Text(more) if in_text && text.len() + more.len() <= MAX_COMMENT => text.push_str(&more),
+            Node::Text(more) if in_text => {
+                let has_room = |(_, text): &&mut (String, String)| text.len() + more.len() <= MAX_COMMENT;
+                if let Some((_, text)) = said.get_mut(of).filter(has_room) {
+                    text.push_str(&more);
+                }
+            }
             Node::Close(name) => match &*name {
                 "text" | "t" => in_text = false,
-                "p" => text.push(' '),
-                "cm" | "reply" | "txBody" => {
-                    let said = one_line(&text);
-                    text.clear();
-                    if !said.is_empty() {
-                        let by = if author.is_empty() { String::new() } else { format!(" by {author}") };
-                        output.end_line();
-                        output.line(&format!("[comment{by}: {said}]"));
+                "p" => {
+                    if let Some((_, text)) = said.get_mut(of) {
+                        text.push(' ');
                     }
                 }
+                "reply" => of = 0,
+                "cm" => write_comments(&mut said, output),
                 _ => {}
             },
-            Node::End => return Ok(()),
+            Node::End => {
+                write_comments(&mut said, output);
+                return Ok(());
+            }
             _ => {}
+        }
+    }
+}
+
+/// Writes a comment and the replies to it.
+fn write_comments(said: &mut Vec<(String, String)>, output: &mut Output) {
+    for (author, text) in said.drain(..) {
+        let text = one_line(&text);
+        if !text.is_empty() {
+            let by = if author.is_empty() { String::new() } else { format!(" by {author}") };
+            output.end_line();
+            output.line(&format!("[comment{by}: {text}]"));
         }
     }
 }

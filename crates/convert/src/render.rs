@@ -45,23 +45,23 @@ const MAX_PAGES: u64 = 20;
 /// Most bytes of all images of one document.
 const MAX_TOTAL_BYTES: usize = 24 << 20;
 
-/// True if [`render_pages`] can render documents of this media type as images in `form`. Parameters and case do not
-/// matter.
+/// True if [`render_pages`] can render documents of this media type as images in `form`. Parameters and case are
+/// ignored.
 pub fn can_render(media_type: &str, form: &MediaLimits) -> bool {
     is_pdf(essence(media_type)) && makes_images(form)
 }
 
-/// Renders pages of a PDF, counted from 1, as images in a form. Blocks, at most about as long as `limits` allow.
+/// Renders pages of a PDF, counted from 1, as images in a form. It blocks, at most for about as long as `limits` allow.
 ///
-/// `pages` are ascending and apart; of these as many are rendered, from the first, as there are, as
-/// [`MediaLimits::max_pages`] allows (20 at most), and as make no more than 24 MiB together. Images have at most 2,000 pixels
-/// on a side and 200 for an inch: PNG where that is small, as it is of drawings, else JPEG. The same page makes the same
-/// image each time, on the same kind of processor.
+/// `pages` must be ascending, separate ranges. The existing pages of these are rendered, from the first, up to
+/// [`MediaLimits::max_pages`] (at most 20) and 24 MiB in total. Images have at most 2,000 pixels on a side and 200 per
+/// inch; they are PNG if that is small, as for drawings, otherwise JPEG. The same page always gives the same image on
+/// the same kind of processor.
 ///
 /// # Errors
 ///
-/// See [`ConvertError`]: the document is no PDF, encrypted, malformed or too large, or rendering its first page took too
-/// long or failed.
+/// See [`ConvertError`]: the document is not a PDF, encrypted, malformed or too large, or rendering its first page took
+/// too long or failed.
 ///
 /// ```
 /// use attache_convert::{Limits, render_pages};
@@ -96,14 +96,14 @@ pub fn render_pages(
     })
 }
 
-/// Renders one page of a PDF, counted from 1, as a PNG of at most `width` pixels in width and 2,000 on a side, for people
-/// who look at it: a blank page makes an image too. `None` if there is no such page. Blocks, at most about as long as
-/// `limits` allow.
+/// Renders one page of a PDF, counted from 1, as a PNG of at most `width` pixels in width and 2,000 on a side, for
+/// human viewers: a blank page gives an image too. Returns `None` if there is no such page. It blocks, at most for
+/// about as long as `limits` allow.
 ///
 /// # Errors
 ///
-/// See [`ConvertError`]: the document is no PDF, encrypted, malformed or too large, or rendering the page took too long or
-/// failed.
+/// See [`ConvertError`]: the document is not a PDF, encrypted, malformed or too large, or rendering the page took too
+/// long or failed.
 ///
 /// ```
 /// use attache_convert::{Limits, render_page};

@@ -1,7 +1,8 @@
 //! RTF to text: paragraphs, tables, notes and comments. Deleted and hidden text is left out.
 
-mod charsets;
+pub(crate) mod charsets;
 mod document;
+mod form;
 mod group;
 mod tokens;
 mod words;
@@ -36,7 +37,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
 pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<(), ConvertError> {
     let mut document = Document::new(Flow::new(output));
     read(&mut document, bytes, clock)?;
-    let (unreadable, whole) = (document.unreadable, document.depth == 0);
+    let whole = document.depth == 0;
     let Document { flow, asides, objects, .. } = document;
     flow.finish();
     for aside in asides {
@@ -45,9 +46,6 @@ pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<
     for (index, digits) in objects.iter().enumerate() {
         clock.check()?;
         crate::embedded::of_digits(digits, &format!("object{}", index + 1), output);
-    }
-    if unreadable > 0 {
-        output.note(Note::UnreadableCharacters { count: unreadable });
     }
     if !whole {
         output.note(Note::EndsEarly);
@@ -133,6 +131,15 @@ mod tests {
         );
         assert_eq!(text(r"{\rtf1\uc1 \u8364?5 \u-10179?\u-8704?\uc2\u233 xxz}"), "€5 😀éz\n");
         assert_eq!(text(r"{\rtf1{\fonttbl{\f3\fcharset2 Symbol;}}{\f3\'b7} item}"), "• item\n");
+        // Each font of signs has its own; one that is not known is said to be unreadable.
+        let signs = r"{\rtf1{\fonttbl{\f3\fcharset2 Symbol;}{\f4\fcharset2{\*\panose 05}Wingdings;}}10 {\f3\'6d}g {\f3\'b1 \u-3913 ?}5 {\f4 \'a8\'fe}}";
+        assert_eq!(text(signs), "10 µg ± •5 ☐☑\n");
+        let converted = convert(
+            &br"{\rtf1{\fonttbl{\f4\fcharset2 Wingdings;}}a {\f4\'81}}"[..].into(),
+            &Limits::new(),
+            Clock::start(Duration::from_secs(60)),
+        );
+        assert_eq!(converted.unwrap().notes, [Note::UnreadableCharacters { count: 1 }]);
         assert_eq!(text(r"{\rtf1{\fonttbl{\f1\fcharset128 M;}}\f1\'93\'fa\'96\'7b}"), "日本\n");
     }
 
@@ -150,6 +157,29 @@ mod tests {
             text(r"{\rtf1\bin5 }}}}}x\par{\pict\bin3 {{{00}\outlinelevel1 Head\par}"),
             "x\n\n## Head\n"
         );
+    }
+
+    #[test]
+    fn tables_of_notes_stand_in_the_notes() {
+        let cells = r"\trowd\cellx900\pard\intbl Acme\cell\cell Page 1\cell\row\pard\par";
+        let body =
+            r"\trowd\cellx1000\cellx2000\intbl a\cell b\cell\row\trowd\cellx1000\cellx2000\intbl 1\cell";
+        let head =
+            format!(r"{{\rtf1{{\header{{{cells}}}}}{body} 2{{\footnote {cells}}}\cell\row\pard after\par}}");
+        // In a cell the mark between cells is text.
+        assert_eq!(
+            text(&head),
+            "a | b\n1 | 2 [footnote: Acme \\| \\| Page 1]\n\nafter\n[header: Acme | | Page 1]\n"
+        );
+        let rows = r"{\rtf1 x{\footer\trowd\intbl\cell\cell\row}{\footnote\trowd\intbl a\cell b\cell\row\trowd c\cell\row}\par}";
+        assert_eq!(text(rows), "x [footnote: a | b | c]\n");
+    }
+
+    #[test]
+    fn plain_text_is_in_the_font_of_the_document() {
+        let fonts = r"{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}}";
+        assert_eq!(text(&format!(r"{{\rtf1\deff0{fonts}\f1\'cf\plain\'e9}}")), "Пé\n");
+        assert_eq!(text(&format!(r"{{\rtf1\ansi\ansicpg1251\deff1{fonts}\f0\'e9\plain\'cf}}")), "éП\n");
     }
 
     #[test]

@@ -1,22 +1,33 @@
 //! The text of the shapes of a drawing: slides, text boxes and diagrams.
 
 use crate::flow::Flow;
+use crate::formula::Formula;
 use crate::output::{Output, one_line};
+use crate::symbol_fonts::shown;
 use crate::xml::{Node, Stop, Xml};
 
 /// The text of all shapes, in their order. Of a page of notes only the notes.
 pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
     let mut flow = Flow::new(output);
-    let ended = read_shapes(&mut xml, &mut flow, notes);
+    let mut formula = Formula::default();
+    let ended = read_shapes(&mut xml, &mut flow, &mut formula, notes);
+    formula.finish(&mut flow);
     flow.finish();
     ended
 }
 
-fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<(), Stop> {
+fn read_shapes(
+    xml: &mut Xml<'_>,
+    flow: &mut Flow<'_>,
+    formula: &mut Formula,
+    notes: bool,
+) -> Result<(), Stop> {
     let (mut title, mut level, mut in_text) = (false, 0_usize, false);
     // The fields of every slide: numbers, dates, and on pages of notes the picture of the slide.
     let mut unwanted = false;
     let mut bullet: Option<bool> = None;
+    // Of the text of the present run, and of that before it.
+    let (mut raised, mut was_raised, mut font) = (false, false, String::new());
     loop {
         if flow.is_full() {
             return Ok(());
@@ -25,6 +36,15 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
             Node::End => return Ok(()),
             Node::Open(tag) => match tag.name() {
                 "Fallback" => true,
+                name if name == "oMath" || !formula.is_none() => {
+                    formula.open(&tag, flow);
+                    match name {
+                        "t" => in_text = true,
+                        "r" => raised = false,
+                        _ => {}
+                    }
+                    false
+                }
                 "sp" | "graphicFrame" | "pic" | "cxnSp" | "grpSp" => {
                     (title, unwanted) = (false, false);
                     false
@@ -66,6 +86,21 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
                     bullet = Some(true);
                     false
                 }
+                "r" | "fld" => {
+                    raised = false;
+                    font.clear();
+                    false
+                }
+                "rPr" => {
+                    raised = tag.number("baseline").is_some_and(|percent: i32| percent > 0);
+                    false
+                }
+                "sym" | "latin" => {
+                    if tag.name() == "sym" || font.is_empty() {
+                        font = tag.attr("typeface").unwrap_or_default();
+                    }
+                    false
+                }
                 "t" => {
                     in_text = true;
                     false
@@ -98,6 +133,12 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
             },
             Node::Text(text) => {
                 if in_text {
+                    // So that 10 and a raised 6 are not read as 106.
+                    if raised && !was_raised && !flow.ends_blank() {
+                        flow.text("^");
+                    }
+                    was_raised = raised;
+                    let text = shown(&font, &text, flow.output);
                     flow.text(&text);
                 }
                 false
@@ -105,6 +146,7 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
             Node::Close(name) => {
                 match &*name {
                     "t" => in_text = false,
+                    name if !formula.is_none() && name != "p" => formula.close(name, flow),
                     "p" if title => flow.end_heading(1),
                     "p" => {
                         let indent = "  ".repeat(level);

@@ -1,4 +1,4 @@
-//! Documents in another form of themselves.
+//! Conversion of documents into another form of the same type.
 
 #[cfg(feature = "images")]
 mod image;
@@ -22,8 +22,8 @@ pub(crate) use pdf::pages_of;
 #[cfg(feature = "pdf")]
 pub use pdf::{PdfPages, pdf_pages};
 
-/// True if [`transcode`] can bring documents of this media type into `form`, or say why it cannot. Parameters and
-/// case do not matter.
+/// True if [`transcode`] can bring documents of this media type into `form`, or report why it cannot. Parameters and
+/// case are ignored.
 ///
 /// ```
 /// use attache_convert::can_transcode;
@@ -37,17 +37,17 @@ pub fn can_transcode(media_type: &str, form: &MediaLimits) -> bool {
     Subject::of(media_type, form).is_some()
 }
 
-/// Brings a document into a form: an image re-encoded or scaled, a PDF cut to its first pages. Blocks, at most about
-/// as long as `limits` allow.
+/// Brings a document into a form: an image re-encoded or scaled, a PDF cut to its first pages. It blocks, at most for
+/// about as long as `limits` allow.
 ///
-/// A document that fits as it is stays as it is; for an image that is known from its first bytes. An image is brought
-/// into PNG if it is transparent or drawn, and into JPEG if it is a photo, upright, in sRGB, and no larger than 10
-/// million pixels. [`Transcoded::note`] says what was done.
+/// A document that already fits is not changed; for an image this is decided from its first bytes. An image becomes PNG
+/// if it is transparent or a drawing, and JPEG if it is a photo; the result is upright, in sRGB, and has at most 10
+/// million pixels. [`Transcoded::note`] describes the change.
 ///
 /// # Errors
 ///
-/// See [`ConvertError`]: nothing makes this form of such a document, the document is encrypted, malformed or too
-/// large, or it took too long or failed.
+/// See [`ConvertError`]: the conversion is not supported, the document is encrypted, malformed or too large, or it took
+/// too long or failed.
 ///
 /// ```
 /// use attache_convert::{Limits, transcode};

@@ -138,7 +138,7 @@ impl Book {
         let mut number = 0_usize;
         // The cell whose text comes in the next record.
         let mut formula = None;
-        let (mut depth, mut ended, mut back) = (0_usize, false, false);
+        let (mut depth, mut ended, mut lost) = (0_usize, false, false);
         for (count, Record { id, data }) in records(stream).enumerate() {
             if count % BETWEEN_CHECKS == 0 {
                 clock.check()?;
@@ -166,13 +166,12 @@ impl Book {
                     let (Some(at), Some(column)) = (u16_at(data, 0), u16_at(data, 2)) else { continue };
                     if usize::from(at) != number {
                         write_row(&mut grid, number, &mut row, output);
-                        back |= usize::from(at) < number;
                         number = usize::from(at);
                     }
                     let column = usize::from(column);
                     formula = self.cell(id, data, column, &mut row);
                     if row.len() > MAX_COLUMNS {
-                        back = true;
+                        lost = true;
                         row.clear();
                     }
                 }
@@ -181,7 +180,7 @@ impl Book {
             }
         }
         write_row(&mut grid, number, &mut row, output);
-        if back || !ended {
+        if lost || !ended {
             output.partial();
         }
         Ok(())

@@ -4,6 +4,7 @@ mod book;
 mod bounds;
 mod cells;
 mod comments;
+mod escapes;
 mod records;
 mod strings;
 mod styles;
@@ -96,6 +97,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             Ok(()) => {}
         }
         formulas += reader.formulas;
+        reader.comments.write(&mut output);
         drawn(&package, &own, &mut output)?;
         embedded.give_on(&package, &reference.target, &mut output)?;
     }

@@ -94,7 +94,12 @@ impl Tag<'_> {
 
     /// True if an attribute is there and not switched off.
     pub(crate) fn is_on(&self, name: &str) -> bool {
-        self.attr(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false" | "off"))
+        self.attr(name).is_some_and(|value| !is_off(&value))
+    }
+
+    /// True unless an attribute is switched off.
+    pub(crate) fn is_not_off(&self, name: &str) -> bool {
+        self.attr(name).is_none_or(|value| !is_off(&value))
     }
 
     fn find(&self, mut wanted: impl FnMut(&str) -> bool) -> Option<String> {
@@ -106,6 +111,10 @@ impl Tag<'_> {
             .find(|attribute| wanted(attribute.key.into_inner()))?;
         Some(unescape(&attribute.value))
     }
+}
+
+fn is_off(value: &str) -> bool {
+    matches!(value, "0" | "false" | "off")
 }
 
 fn local(name: &str) -> &str {
@@ -304,15 +313,8 @@ impl<'r> Utf8<'r> {
 
 /// The charset that the XML declaration names; a byte order mark is obeyed by the decoder.
 fn declared(head: &[u8]) -> &'static Encoding {
-    let name = || {
-        let head = head.get(..head.len().min(200))?;
-        let declaration = std::str::from_utf8(head.get(..head.iter().position(|b| *b == b'>')?)?).ok()?;
-        let (_, value) = declaration.strip_prefix("<?xml")?.split_once("encoding")?;
-        let value = value.trim_start().strip_prefix('=')?.trim_start();
-        let quote = value.chars().next()?;
-        value.get(1..)?.split(quote).next()
-    };
-    name().and_then(|name| Encoding::for_label_no_replacement(name.as_bytes())).unwrap_or(UTF_8)
+    let name = attache_core::charset::named(None, head);
+    name.and_then(|name| Encoding::for_label_no_replacement(name.as_bytes())).unwrap_or(UTF_8)
 }
 
 impl Read for Utf8<'_> {
@@ -394,6 +396,8 @@ mod tests {
         assert_eq!(read(&wide), expected);
         let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a v='\xe9'>\xe9</a>";
         assert_eq!(read(latin), expected);
+        let named_wide = format!("<?xml version='1.0' encoding='UTF-16'?>{source}");
+        assert_eq!(read(named_wide.as_bytes()), expected);
         assert_eq!(read(b"<a>\xff</a>"), Ok("<a None>\u{fffd}</a>".to_owned()));
     }
 

@@ -365,6 +365,29 @@ fn a_page_of_endless_text_is_cut() {
 }
 
 #[test]
+fn lines_of_endless_cells_and_endless_raised_letters_are_read() {
+    let page = |content: String| {
+        let content = deflate(format!("BT /F1 1 Tf {content} ET").as_bytes());
+        text_of(Builder::page("").stream(4, "/Filter /FlateDecode", &content).finish())
+    };
+    // Two lines that could be a table of 40,000 columns.
+    let line = "3 0 Td (a) Tj ".repeat(40_000);
+    assert!(page(format!("{line} -120000 -1.2 Td {line}")).contains("a | a | a"));
+    // As many texts, each in a column of its own.
+    let row = "3 0 Td (b) Tj ".repeat(40);
+    assert!(page(format!("{row} -119.9 -1.2 Td ").repeat(2_000)).contains("b | b"));
+    // Each line has a small letter that stands in a row of its own.
+    let marked = "/F1 1 Tf (c) Tj /F1 0.4 Tf 0.6 0.85 Td (2) Tj -0.6 -3 Td ".repeat(45_000);
+    assert!(page(marked).contains("c2"));
+}
+
+/// The text of a document that is read soon.
+#[track_caller]
+fn text_of(pdf: Vec<u8>) -> String {
+    survive(pdf).expect("it is read in time").text
+}
+
+#[test]
 fn nonsense_in_content_is_passed_over() {
     for nonsense in [
         "q ".repeat(100_000),

@@ -1,4 +1,4 @@
-//! Base64 as documents travel in JSON. (RFC 4648)
+//! Base64 for documents in JSON. (RFC 4648)
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static STANDARD: LazyLock<Simd> = LazyLock::new(|| {
     )
 });
 
-/// The text of `bytes`, in the standard alphabet, padded, in one line.
+/// Encodes `bytes` in the standard alphabet, padded, in one line.
 ///
 /// ```
 /// assert_eq!(attache_core::base64::encode("hi"), "aGk=");
@@ -25,7 +25,7 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Appends the text of `bytes` to `text`, as [`encode`] writes it.
+/// Appends the encoded `bytes` to `text`, as [`encode`] writes them.
 pub fn encode_onto(bytes: &[u8], text: &mut Vec<u8>) {
     let start = text.len();
     text.resize(start + bytes.len().div_ceil(3) * 4, 0);
@@ -35,8 +35,8 @@ pub fn encode_onto(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of a text as servers, mail programs and models write it: of the standard or the URL-safe alphabet, padded
-/// or not, with white space anywhere. Nothing for a text that is no base64.
+/// Decodes base64 as servers, mail programs and models write it: in the standard or the URL-safe alphabet, padded or
+/// not, with white space anywhere. Returns `None` if the text is not base64.
 ///
 /// ```
 /// use attache_core::base64::decode;
@@ -50,8 +50,8 @@ pub fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok().or_else(|| decode_tidied(text))
 }
 
-/// The bytes of a text as [`encode`] writes it: padded, and in one line. A text that was cut is none, and neither is a piece
-/// of one that does not stand for whole bytes.
+/// Decodes base64 as [`encode`] writes it: padded, and in one line. Returns `None` for truncated text, and for a piece
+/// of it that does not encode whole bytes.
 ///
 /// ```
 /// use attache_core::base64::decode_whole;

@@ -1,4 +1,4 @@
-//! Work that blocks, such as files and converters, away from the threads that run futures.
+//! Blocking work, such as files and converters, outside of the threads that run futures.
 
 use std::future::poll_fn;
 use std::io;
@@ -32,11 +32,11 @@ impl<T> Drop for Worker<T> {
     }
 }
 
-/// Does work that blocks on a thread of that name, under any runtime or none. Dropping the future does not stop the
+/// Runs blocking work on a thread with that name, under any runtime or none. Dropping the future does not stop the
 /// thread.
 ///
 /// # Errors
-/// No thread can be had, or not of that name, or the work panicked.
+/// The thread could not be started, its name is invalid, or the work panicked.
 pub async fn on_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -66,8 +66,8 @@ pub async fn on_thread<T: Send + 'static>(
 }
 
 impl Document {
-    /// A file, under its name and with the type that name and content tell. It is read into memory as a whole, whatever
-    /// its size: look at that first where somebody else chose the file.
+    /// Reads a file, with its name and the media type detected from name and content. It is read into memory as a
+    /// whole, whatever its size: check the size first if somebody else chose the file.
     ///
     /// ```
     /// # async fn example() -> std::io::Result<()> {

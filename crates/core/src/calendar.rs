@@ -1,6 +1,6 @@
-//! Dates as numbers and numbers as dates, for crates that read and write what APIs say of time.
+//! Conversion of dates, for crates that read and write times of APIs.
 
-/// The days from the first of January 1970 to a date of the Gregorian calendar, whose months count from 1.
+/// The days from 1 January 1970 to a date of the Gregorian calendar, with months counted from 1.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     // Years that begin in March have their leap day at the end.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
@@ -8,7 +8,8 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// The year, month and day of the Gregorian calendar so many days behind the first of January 1970, months counted from 1.
+/// The year, month and day of the Gregorian calendar, the given number of days after 1 January 1970, with months
+/// counted from 1.
 ///
 /// ```
 /// assert_eq!(attache_core::calendar::date_of(11_016), (2000, 2, 29));
@@ -25,8 +26,8 @@ pub fn date_of(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
-/// A moment as RFC 3339 writes it in UTC, by the milliseconds since 1970. Nothing for years of more than four digits, which
-/// it does not know.
+/// Formats a time in milliseconds since 1970 as RFC 3339 in UTC. Returns `None` for years of more than four digits,
+/// which RFC 3339 does not support.
 ///
 /// ```
 /// assert_eq!(attache_core::calendar::to_rfc3339(86_400_123).as_deref(), Some("1970-01-02T00:00:00.123Z"));
@@ -40,8 +41,8 @@ pub fn to_rfc3339(millis: u64) -> Option<String> {
     (year <= 9_999).then(text)
 }
 
-/// The seconds from the first of January 1970 to a moment as RFC 3339 writes it (`2026-11-01T12:00:00.5Z`,
-/// `2026-11-01T13:00:00+01:00`), parts of a second left out.
+/// Parses an RFC 3339 time into seconds since 1 January 1970 (`2026-11-01T12:00:00.5Z`, `2026-11-01T13:00:00+01:00`),
+/// ignoring fractions of a second.
 ///
 /// ```
 /// assert_eq!(attache_core::calendar::rfc3339("1970-01-02T01:00:00.5+01:00"), Some(86_400));

@@ -1,4 +1,4 @@
-//! The stream that comes out of a model call.
+//! The stream of a model call.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::response::ResponseInfo;
 use crate::structured::StructuredError;
 use crate::usage::Usage;
 
-/// One piece of a reply while it is made. The chunks are the same for a streamed and a whole answer: any
+/// One piece of a reply while it is generated. Streamed and complete responses yield the same kinds of chunks: any
 /// number of deltas, then exactly one [`Done`](Self::Done).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -21,24 +21,24 @@ pub enum StreamChunk {
     Content(String),
     /// A piece of readable reasoning, never empty.
     Thinking(String),
-    /// A piece of a tool call. The first of a call has its name as soon as the provider sent it; `id` is always
-    /// there, so that pieces of parallel calls can be told apart.
+    /// A piece of a tool call. The tool's name is sent once, as soon as it is known; `id` is always present, so that
+    /// pieces of parallel calls can be distinguished.
     ToolCallDelta {
-        /// The call's place in the order of first appearance, from 0.
+        /// The position of the call in order of first appearance, from 0.
         slot: usize,
         /// Our id of the call.
         id: ToolCallId,
         /// The provider's id, once it is known.
         provider_id: Option<ProviderCallId>,
-        /// The tool's wire name, once.
+        /// The tool's wire name, sent once.
         name: Option<String>,
         /// The next piece of the arguments, possibly empty.
         arguments_delta: String,
     },
-    /// The provider cites a source: it comes behind the text that rests on it. Providers that tell their citations with
-    /// the end alone have them in the message, and nothing comes here.
+    /// A citation by the provider, which follows the text that is based on the source. Providers that send their
+    /// citations only at the end have them in the message, without this chunk.
     Citation(Box<Citation>),
-    /// The end: the whole message and how it ended.
+    /// The end: the whole message and its finish reason.
     Done(Box<Completion>),
 }
 
@@ -46,36 +46,39 @@ pub enum StreamChunk {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Completion {
-    /// The whole message, parts in the provider's order.
+    /// The whole message, with its parts in the provider's order.
     pub message: AssistantMessage,
-    /// Why the model stopped, in our words.
+    /// The reason why the model stopped.
     pub finish_reason: FinishReason,
-    /// Why the model stopped, in the provider's word; `None` if it sent none.
+    /// The finish reason as sent by the provider; `None` if it sent none.
     pub raw_finish_reason: Option<String>,
-    /// The tokens that it cost.
+    /// The token usage, including that of earlier attempts that failed.
     pub usage: Usage,
+    /// The part of `usage` of the attempt that answered, if earlier attempts are included; it tells the length of the
+    /// conversation. `None` if all of `usage` is that attempt's.
+    pub answered: Option<Box<Usage>>,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
     /// The provider's id of the response.
     pub response_id: Option<String>,
-    /// Options that the provider could not honour and the caller allowed to be left out.
+    /// Options that the provider does not support and that the caller allowed to be left out.
     pub degradations: Vec<Degradation>,
-    /// The answer as a value of the schema that was asked for, or why it is none. `None` if no schema was asked for,
-    /// and for a reply that calls tools, refuses or says nothing.
+    /// The answer as a value of the requested schema, or the reason why it is not one. `None` if no schema was
+    /// requested, and for a reply that calls tools, refuses or is empty.
     pub structured: Option<Result<Value, StructuredError>>,
-    /// The head of the provider's answer: the request's id, rate limits, headers. `None` where no provider was asked over
-    /// HTTP.
+    /// The head of the provider's response: request id, rate limits, headers. `None` if no HTTP request was made.
     pub response: Option<Box<ResponseInfo>>,
 }
 
 impl Completion {
-    /// A finished reply; the remaining fields are set by assignment.
+    /// Creates a finished reply; set the remaining fields by assignment.
     pub fn new(message: AssistantMessage, finish_reason: FinishReason, usage: Usage) -> Self {
         Self {
             message,
             finish_reason,
             raw_finish_reason: None,
             usage,
+            answered: None,
             model: None,
             response_id: None,
             degradations: Vec::new(),
@@ -83,33 +86,41 @@ impl Completion {
             response: None,
         }
     }
+
+    /// Adds the tokens of attempts that failed before this one answered. Counts that nobody reported add nothing.
+    pub fn add_earlier(&mut self, earlier: &Usage) {
+        if *earlier != Usage::default() {
+            self.answered.get_or_insert_with(|| Box::new(self.usage.clone()));
+            self.usage.add(earlier);
+        }
+    }
 }
 
-/// The reason for which the model stopped. The calls in the message decide whether tools run, not this.
+/// The reason why the model stopped. It does not decide if tools run; the calls in the message do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// It was done, or met a stop sequence.
+    /// The model finished, or reached a stop sequence.
     Stop,
-    /// The output limit or the context window was reached. A call it ends in is never executed.
+    /// The output limit or the context window was reached. A call that was cut off by it is never executed.
     Length,
-    /// It wants results of its tool calls.
+    /// The model expects the results of its tool calls.
     ToolCalls,
-    /// The provider cut or withheld the reply.
+    /// The provider cut off or withheld the reply.
     ContentFilter,
-    /// The model declined.
+    /// The model refused.
     Refusal,
-    /// The provider paused its own work and wants the turn sent back to go on.
+    /// The provider paused its own work and expects the turn to be sent back to continue.
     Pause,
-    /// The provider failed while generating, and said so as a finish reason.
+    /// The provider failed during generation and reported it as a finish reason.
     Error,
-    /// A reason that this version does not know, in the provider's word.
+    /// An unknown reason, as sent by the provider.
     Other(String),
 }
 
 impl FinishReason {
-    /// The word in JSON and logs.
+    /// The name in JSON and logs.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",
@@ -123,8 +134,8 @@ impl FinishReason {
         }
     }
 
-    /// The reason to report for a message that does or does not hold calls: with calls, `Stop` and unknown reasons
-    /// mean [`ToolCalls`](Self::ToolCalls); without calls, `ToolCalls` means [`Stop`](Self::Stop).
+    /// The reason to report for a message with or without calls: with calls, `Stop` and unknown reasons mean
+    /// [`ToolCalls`](Self::ToolCalls); without calls, `ToolCalls` means [`Stop`](Self::Stop).
     #[must_use]
     pub fn for_message(self, has_tool_calls: bool) -> Self {
         match self {
@@ -162,18 +173,18 @@ impl fmt::Display for FinishReason {
     }
 }
 
-/// An option that was left out or changed because the provider or model does not know it.
+/// An option that was left out or changed because the provider or model does not support it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Degradation {
     /// The option, as [`ModelSettings`](crate::ModelSettings) names it.
     pub option: String,
-    /// The change that was made instead, and why.
+    /// The change and the reason for it.
     pub note: String,
 }
 
 impl Degradation {
-    /// A recorded degradation.
+    /// Creates a recorded degradation.
     pub fn new(option: impl Into<String>, note: impl Into<String>) -> Self {
         Self { option: option.into(), note: note.into() }
     }

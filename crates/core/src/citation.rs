@@ -1,41 +1,41 @@
-//! The passages that an answer rests on, and the figures that it states.
+//! The passages that support an answer, and the figures in it.
 //!
-//! A [`Citation`] ties a place of an answer to a place of a source. Codecs read those that a provider sends into
-//! [`AssistantMessage::citations`](crate::AssistantMessage::citations); matching finds the others. A [`Figure`] is a
-//! number of an answer with what stands behind it. Both are data for programs and never reach a model.
+//! A [`Citation`] links a place in an answer to a place in a source. Codecs read the citations that a provider sends
+//! into [`AssistantMessage::citations`](crate::AssistantMessage::citations); matching finds the others. A [`Figure`] is
+//! a number in an answer with the evidence for it. Both are data for programs and are never shown to a model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{DocumentId, ToolCallId};
 
-/// A passage of a source that an answer quotes, or rests on.
+/// A passage of a source that an answer quotes or is based on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Citation {
-    /// The thing that is cited.
+    /// The cited source.
     pub source: Source,
-    /// The page, cell or block, as far as it is known.
+    /// The page, cell or block, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The passage in the words of the source.
+    /// The text of the passage in the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<Box<str>>,
-    /// Where the passage stands in the text of the source, as the model read it or a converter extracts it.
+    /// The position of the passage in the text of the source, as read by the model or extracted by a converter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_document: Option<Span>,
-    /// The part of the answer's text that cites it.
+    /// The part of the answer that cites it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_answer: Option<AnswerSpan>,
-    /// The way in which it was found.
+    /// The method by which it was found.
     pub how: How,
-    /// True if the passage stands in more than one place, of which this is one.
+    /// True if the passage occurs in several places, of which this is one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ambiguous: bool,
 }
 
 impl Citation {
-    /// A citation of `source` that says nothing more.
+    /// Creates a citation of `source` without further details.
     pub fn new(source: Source, how: How) -> Self {
         Self { source, place: None, quote: None, in_document: None, in_answer: None, how, ambiguous: false }
     }
@@ -47,36 +47,36 @@ impl Citation {
         self
     }
 
-    /// Sets the words of the source. Blank ones say nothing.
+    /// Sets the text of the passage. Blank text is ignored.
     #[must_use]
     pub fn with_quote(mut self, quote: Option<&str>) -> Self {
         self.quote = quote.filter(|quote| !quote.trim().is_empty()).map(Box::from);
         self
     }
 
-    /// Sets where the passage stands in the text of the source.
+    /// Sets the position of the passage in the text of the source.
     #[must_use]
     pub fn with_document_span(mut self, span: impl Into<Option<Span>>) -> Self {
         self.in_document = span.into();
         self
     }
 
-    /// Sets where in the answer it is cited.
+    /// Sets the position in the answer that cites it.
     #[must_use]
     pub fn with_answer_span(mut self, span: impl Into<Option<AnswerSpan>>) -> Self {
         self.in_answer = span.into();
         self
     }
 
-    /// Sets whether the passage stands in more than one place.
+    /// Sets if the passage occurs in several places.
     #[must_use]
     pub fn with_ambiguous(mut self, ambiguous: bool) -> Self {
         self.ambiguous = ambiguous;
         self
     }
 
-    /// The citation without what it tells of its source: the passage, its place, and the names of files and pages. It says
-    /// which part of the answer rests on which source.
+    /// Returns the citation without content from its source: without the passage, its place, and the names of files and
+    /// pages. It still links a part of the answer to a source.
     #[must_use]
     pub fn without_passage(mut self) -> Self {
         (self.quote, self.place, self.in_document) = (None, None, None);
@@ -90,13 +90,13 @@ impl Citation {
         self
     }
 
-    /// True if the words of the source are in the text that is cited, apart from their form.
+    /// True if the answer contains the text of the source, apart from differences in form.
     pub fn is_faithful(&self) -> bool {
         self.how != How::Altered
     }
 }
 
-/// The thing that is cited.
+/// The cited source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -119,7 +119,7 @@ pub enum Source {
     },
     /// A message of a user, an event or the system.
     Message,
-    /// A page of the web.
+    /// A web page.
     Url {
         /// The address.
         url: String,
@@ -127,7 +127,7 @@ pub enum Source {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// A file, search result or chunk that the provider names by an id of its own.
+    /// A file, search result or chunk that the provider identifies by its own id.
     Foreign {
         /// The provider's id.
         id: String,
@@ -135,7 +135,7 @@ pub enum Source {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// A document of the request, by its number among those that the provider counts.
+    /// A document of the request, by its number in the provider's count.
     Nth {
         /// The number, from 0.
         index: u32,
@@ -163,18 +163,18 @@ pub enum Place {
     Block(u32),
 }
 
-/// A piece of a text in UTF-8 bytes, its end excluded.
+/// A range of a text in UTF-8 bytes, with an exclusive end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Span {
     /// The first byte.
     pub start: u32,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u32,
 }
 
 impl Span {
-    /// The bytes from `start` to `end`; `None` if they are too far away for a number of 32 bits, or none.
+    /// The bytes from `start` to `end`; `None` if the range is empty or does not fit into 32 bits.
     ///
     /// ```
     /// use attache_core::citation::Span;
@@ -186,7 +186,7 @@ impl Span {
         (span.start < span.end).then_some(span)
     }
 
-    /// The piece of `text`, if it has it.
+    /// The range of `text`, if it exists there.
     pub fn of(self, text: &str) -> Option<&str> {
         text.get(usize::try_from(self.start).ok()?..usize::try_from(self.end).ok()?)
     }
@@ -197,9 +197,9 @@ impl Span {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum AnswerSpan {
-    /// The words that rest on the source.
+    /// The words that are based on the source.
     Claim(Span),
-    /// A link or mark that stands behind such words.
+    /// A link or mark that follows such words.
     Marker(Span),
 }
 
@@ -212,57 +212,57 @@ impl AnswerSpan {
     }
 }
 
-/// The way in which a citation was found.
+/// The method by which a citation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum How {
-    /// The provider says so.
+    /// The provider sent it.
     Native,
-    /// The answer has the source's words byte for byte.
+    /// The answer contains the source's words byte for byte.
     Exact,
-    /// The answer has the source's words apart from case, white space, hyphens, quotation marks and other forms of the
-    /// same characters.
+    /// The answer contains the source's words, apart from case, white space, hyphens, quotation marks and other forms
+    /// of the same characters.
     Normalised,
     /// A few characters differ, and no digit, unit, negation or name among them.
     Fuzzy {
-        /// Characters that differ.
+        /// The number of differing characters.
         edits: u16,
     },
-    /// The answer quotes the source with another digit, unit, negation or name.
+    /// The answer quotes the source with a different digit, unit, negation or name.
     Altered,
 }
 
-/// A number that an answer states.
+/// A number in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Figure {
     /// The figure as the answer writes it, with sign, scale and unit.
     pub text: Box<str>,
-    /// Its place in the answer's text.
+    /// Its position in the answer's text.
     pub in_answer: Span,
-    /// The support that it has.
+    /// The evidence for it.
     pub state: FigureState,
-    /// Where it was found, if it was.
+    /// The source in which it was found, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Box<Citation>>,
 }
 
 impl Figure {
-    /// A figure in this state.
+    /// Creates a figure in this state.
     pub fn new(text: impl Into<Box<str>>, in_answer: Span, state: FigureState) -> Self {
         Self { text: text.into(), in_answer, state, found: None }
     }
 
-    /// Sets where it was found.
+    /// Sets the source in which it was found.
     #[must_use]
     pub fn with_found(mut self, found: impl Into<Option<Citation>>) -> Self {
         self.found = found.into().map(Box::new);
         self
     }
 
-    /// The figure without what it tells of sources. See [`Citation::without_passage`].
+    /// Returns the figure without content from sources. See [`Citation::without_passage`].
     #[must_use]
     pub fn without_passage(mut self) -> Self {
         self.found = self.found.map(|found| Box::new(found.without_passage()));
@@ -272,36 +272,36 @@ impl Figure {
         self
     }
 
-    /// True if nothing that the model was shown explains it.
+    /// True if nothing shown to the model supports it.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.state, FigureState::Unsupported { .. })
     }
 }
 
-/// The support that a figure has, in the order in which it is asked for.
+/// The evidence for a figure, in the order in which it is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum FigureState {
-    /// A document or tool result that the model was shown holds it, rounded as the answer shows it.
+    /// A document or tool result shown to the model contains it, rounded as in the answer.
     Supported,
-    /// It follows from figures of the same paragraph, or of a whole column or row of a table.
+    /// It can be calculated from figures of the same paragraph, or from a whole column or row of a table.
     Derived(Derivation),
-    /// A message of the user or the instructions hold it.
+    /// A user message or the instructions contain it.
     Given,
-    /// It states nothing.
+    /// It is not a factual figure.
     Ignored(Ignored),
-    /// A document was shown whose text nobody has.
+    /// It could not be checked, because a document without available text was shown.
     Unchecked,
-    /// Nothing of that explains it.
+    /// None of these supports it.
     Unsupported {
-        /// The figure of the sources that is nearest, as it stands there.
+        /// The nearest figure in the sources, as written there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nearest: Option<Box<str>>,
     },
 }
 
-/// The way in which a figure follows from others.
+/// The calculation by which a figure follows from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -312,7 +312,7 @@ pub enum Derivation {
     Difference,
     /// A product.
     Product,
-    /// A part or a change, in per cent.
+    /// A share or a change, in per cent.
     Percentage,
     /// The sum of a whole column of a table.
     Column,
@@ -320,7 +320,7 @@ pub enum Derivation {
     Row,
 }
 
-/// The reason why a number states nothing.
+/// The reason why a number is not a factual figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -331,13 +331,13 @@ pub enum Ignored {
     Place,
     /// It is a reference mark.
     Marker,
-    /// It stands in code.
+    /// It is in code.
     Code,
-    /// It stands in an address.
+    /// It is in a URL.
     Url,
-    /// It is a version.
+    /// It is a version number.
     Version,
-    /// It is today's date, or of it.
+    /// It is today's date, or part of it.
     Today,
     /// It counts the items that the answer lists.
     Count,
@@ -345,18 +345,18 @@ pub enum Ignored {
     Word,
 }
 
-/// The findings about an answer.
+/// The results of checking an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Checked {
-    /// The passages that it quotes or cites, in the order of the answer; the provider's come first.
+    /// The passages that the answer quotes or cites, in the order of the answer; those of the provider come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
-    /// The figures that it states, in order.
+    /// The figures in the answer, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
-    /// Long passages in quotation marks that stand in no text that the model was shown.
+    /// Long passages in quotation marks that occur in no text shown to the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfound: Vec<Span>,
     /// Remarks for people: what could not be checked, and why.
@@ -365,7 +365,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The figures that nothing explains.
+    /// The unsupported figures.
     pub fn unsupported(&self) -> impl Iterator<Item = &Figure> {
         self.figures.iter().filter(|figure| figure.is_unsupported())
     }

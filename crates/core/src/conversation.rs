@@ -1,4 +1,4 @@
-//! A conversation as it is exported and imported.
+//! Export and import of conversations.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,30 +17,30 @@ use crate::tool::ToolDefinition;
 /// The version of the persisted form that this crate writes.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// Messages with the bytes of their documents in a side table.
+/// Messages, with the bytes of their documents in a separate table.
 ///
-/// The JSON form is `{"schemaVersion":1,"messages":[…],"documents":[{"id","contentType","fileName","data"}]}`,
-/// `data` being base64; an optional member `tools` holds definitions (`name`, `description`, `inputSchema`). A document
-/// whose bytes were not at hand has `"missing":true` instead of `data`.
-/// Messages mention documents as references only. A member that is not understood is refused by name, since what it
-/// says would be lost; so is a newer version.
+/// The JSON form is `{"schemaVersion":1,"messages":[…],"documents":[{"id","contentType","fileName","data"}]}`, with
+/// `data` in base64; the optional member `tools` holds definitions (`name`, `description`, `inputSchema`). A document
+/// whose bytes were not available has `"missing":true` instead of `data`. Messages contain documents only as
+/// references. An unknown member is an error that names it, since its content would be lost; a newer version is an
+/// error too.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Conversation {
     /// The messages in order.
     pub messages: Vec<Arc<Message>>,
-    /// The tools that the model was offered.
+    /// The tools that were offered to the model.
     pub tools: Vec<ToolDefinition>,
 }
 
-/// Why text is no conversation that this version can read, or a conversation cannot be written.
+/// The reason why a conversation cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversationError {
-    /// It is not JSON of the documented form; the source names what is not understood.
+    /// The text is not JSON of the documented form; the source names the unknown part.
     #[error("not a conversation")]
     Malformed(#[source] serde_json::Error),
-    /// A newer attache wrote it.
+    /// The conversation was written by a newer version of attache.
     #[error(
         "the conversation has schema version {found}, this version of attache reads up to {SCHEMA_VERSION}; upgrade attache"
     )]
@@ -57,7 +57,7 @@ pub enum ConversationError {
     /// A message cannot be written.
     #[error("the conversation cannot be written")]
     Unwritable(#[source] serde_json::Error),
-    /// A document cannot be read from its store at the moment.
+    /// A document currently cannot be read from its store.
     #[error("the store does not yield the document {id:?}")]
     Store {
         /// The document.
@@ -65,13 +65,13 @@ pub enum ConversationError {
         /// The failure of the store.
         source: StoreError,
     },
-    /// An entry of the side table has neither data nor says that they are missing, or has both.
+    /// A document entry has neither data nor the `missing` mark, or it has both.
     #[error("the document {id:?} must have either data or the mark that they are missing")]
     NoData {
         /// The document.
         id: DocumentId,
     },
-    /// Two entries of the side table have one id, or two documents of one id have different bytes.
+    /// Two document entries have the same id, or two documents with the same id have different bytes.
     #[error("the document {id:?} is in the table twice")]
     DuplicateDocument {
         /// The document.
@@ -127,22 +127,22 @@ fn version(json: &str) -> Option<u64> {
 }
 
 impl Conversation {
-    /// A conversation of `messages`.
+    /// Creates a conversation from `messages`.
     pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
         Self { messages: messages.into_iter().collect(), tools: Vec::new() }
     }
 
-    /// Adds the definitions of the tools that the model was offered.
+    /// Adds the definitions of the tools that were offered to the model.
     #[must_use]
     pub fn with_tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
         self.tools = tools.into_iter().collect();
         self
     }
 
-    /// Reads the exported form; documents get their bytes from the side table.
+    /// Reads the exported form; documents get their bytes from the document table.
     ///
     /// # Errors
-    /// [`ConversationError`] if the text is not of the documented form or a newer version wrote it.
+    /// [`ConversationError`] if the text is not of the documented form or was written by a newer version.
     pub fn from_json(json: &str) -> Result<Self, ConversationError> {
         let stored: Stored<'_> = serde_json::from_str(json).map_err(|error| match version(json) {
             Some(found) if found > SCHEMA_VERSION => ConversationError::TooNew { found },
@@ -188,12 +188,11 @@ impl Conversation {
         Ok(Self { messages, tools: tools.collect() })
     }
 
-    /// Writes the exported form. Of documents whose bytes are not in memory it says that they are
-    /// [`missing`](Self::missing).
+    /// Writes the exported form. Documents whose bytes are not in memory are marked as [`missing`](Self::missing).
     ///
     /// # Errors
-    /// [`ConversationError::Unwritable`] if a message cannot be written, [`ConversationError::DuplicateDocument`] if two
-    /// documents inside one tree have one id and different bytes. Elsewhere the later one gets an id of its own.
+    /// [`ConversationError::Unwritable`] if a message cannot be written, [`ConversationError::DuplicateDocument`] if
+    /// two documents inside one tree have the same id but different bytes. Elsewhere the later one gets a new id.
     pub fn to_json(&self) -> Result<String, ConversationError> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -245,12 +244,12 @@ impl Conversation {
         serde_json::to_string_pretty(&export).map_err(ConversationError::Unwritable)
     }
 
-    /// The documents whose bytes are not in memory, so that an export does not hold them: each mention, in order.
+    /// The documents whose bytes are not in memory and so are not in an export: each occurrence, in order.
     pub fn missing(&self) -> impl Iterator<Item = &Document> {
         self.documents().filter(|document| matches!(document.source(), DocumentSource::Stored))
     }
 
-    /// Every document that a message mentions, duplicates included, in order.
+    /// Every document in the messages, including duplicates, in order.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.messages.iter().flat_map(|message| message.documents())
     }

@@ -1,5 +1,5 @@
-//! Turning documents into forms that a model takes: into text, into a smaller or other encoding of themselves, or
-//! into images of their pages.
+//! Conversion of documents into forms that a model accepts: text, a smaller or different encoding, or images of their
+//! pages.
 
 mod error;
 
@@ -16,12 +16,12 @@ use crate::media::MediaType;
 
 pub use error::{ConverterError, ConverterErrorKind};
 
-/// Turns documents into what a model can take: text, or another encoding of the same.
+/// Converts documents into a form that a model accepts: text, another encoding, or images of pages.
 ///
-/// A team plugs in its own (an OCR, a converter service) beside those of `attache-convert`; the first that knows a
-/// type serves. A failed conversion is never a failed run: the model reads a note instead.
+/// You can add your own converters (OCR, a conversion service) to those of `attache-convert`; the first one that
+/// supports a type is used. A failed conversion never fails a run: the model reads a note instead.
 pub trait Converter: Send + Sync {
-    /// True if it makes text of this media type.
+    /// True if it can convert this media type to text.
     fn converts(&self, media_type: &MediaType) -> bool;
 
     /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
@@ -34,7 +34,7 @@ pub trait Converter: Send + Sync {
         bytes: Bytes,
     ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>>;
 
-    /// True if it can bring documents of this media type into `form`, or say that they are in it already.
+    /// True if it can bring documents of this media type into `form`, or confirm that they are already in it.
     fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         let _ = (media_type, form);
         false
@@ -101,41 +101,41 @@ fn unsupported(message: &str) -> ConverterError {
     ConverterError::new(ConverterErrorKind::Unsupported, message)
 }
 
-/// The form in which a place of a model takes documents of one kind.
+/// The form in which a model accepts documents of one kind in a certain place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MediaLimits {
     /// The media types, as in [`PlaceCapabilities::media`](crate::capability::PlaceCapabilities::media).
     pub media: Vec<String>,
-    /// The most bytes.
+    /// The maximum number of bytes.
     pub max_bytes: Option<u64>,
-    /// The most pixels along one side.
+    /// The maximum number of pixels along one side.
     pub max_pixels: Option<u64>,
-    /// The most pages.
+    /// The maximum number of pages.
     pub max_pages: Option<u64>,
 }
 
 impl MediaLimits {
-    /// A form of these media types, without limits.
+    /// Creates a form of these media types, without limits.
     pub fn of(media: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { media: media.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Limits the bytes.
+    /// Sets the maximum number of bytes.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
         self
     }
 
-    /// Limits the pixels along one side.
+    /// Sets the maximum number of pixels along one side.
     #[must_use]
     pub fn with_max_pixels(mut self, pixels: u64) -> Self {
         self.max_pixels = Some(pixels);
         self
     }
 
-    /// Limits the pages.
+    /// Sets the maximum number of pages.
     #[must_use]
     pub fn with_max_pages(mut self, pages: u64) -> Self {
         self.max_pages = Some(pages);
@@ -148,39 +148,39 @@ impl MediaLimits {
     }
 }
 
-/// A document in a [`MediaLimits`].
+/// The result of bringing a document into the form of a [`MediaLimits`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transcoded {
-    /// The new content and its media type; `None` if the document is in that form as it is.
+    /// The new content and its media type; `None` if the document is already in that form.
     pub content: Option<(Bytes, MediaType)>,
-    /// The number of pages the document has, if it has pages.
+    /// The number of pages of the document, if it has pages.
     pub pages: Option<u64>,
-    /// The units that the new content holds, from the first, if not all.
+    /// The number of units in the new content, counted from the first, if not all.
     pub pages_held: Option<u64>,
     /// The change, for the model: one line, no full stop, such as `scaled from 9000 × 6000 to 1568 × 1045 pixels`.
     pub note: Option<String>,
 }
 
 impl Transcoded {
-    /// It fits as it is.
+    /// The document already fits.
     pub fn unchanged() -> Self {
         Self { content: None, pages: None, pages_held: None, note: None }
     }
 
-    /// It fits with this content instead.
+    /// The document fits with this new content.
     pub fn changed(bytes: impl Into<Bytes>, media_type: MediaType, note: impl Into<String>) -> Self {
         Self { content: Some((bytes.into(), media_type)), note: Some(note.into()), ..Self::unchanged() }
     }
 
-    /// Says how many pages the document has.
+    /// Sets the number of pages of the document.
     #[must_use]
     pub fn with_pages(mut self, pages: u64) -> Self {
         self.pages = Some(pages);
         self
     }
 
-    /// Says how many of the document's pages, from the first, the new content holds.
+    /// Sets how many of the document's pages, counted from the first, are in the new content.
     #[must_use]
     pub fn with_pages_held(mut self, pages: u64) -> Self {
         self.pages_held = Some(pages);
@@ -190,24 +190,24 @@ impl Transcoded {
 
 /// Pages of a document as images.
 ///
-/// Pages that were asked for and are named nowhere in it were left out to keep a limit.
+/// Requested pages that appear in none of the lists were left out because of a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderedPages {
     /// The images, in ascending order of their pages.
     pub images: Vec<PageImage>,
-    /// The number of pages the document has.
+    /// The number of pages of the document.
     pub total: usize,
-    /// Pages on which there is nothing to see, ascending.
+    /// Blank pages, in ascending order.
     pub blank: Vec<usize>,
-    /// Pages that could not be rendered, ascending.
+    /// Pages that could not be rendered, in ascending order.
     pub failed: Vec<usize>,
-    /// Pages among `images` of which something is missing, ascending.
+    /// Pages in `images` that are incomplete, in ascending order.
     pub partial: Vec<usize>,
 }
 
 impl RenderedPages {
-    /// Images of pages of a document that has `total` of them.
+    /// Creates the images of pages of a document with `total` pages.
     pub fn new(images: Vec<PageImage>, total: usize) -> Self {
         Self { images, total, ..Self::default() }
     }
@@ -226,24 +226,24 @@ pub struct PageImage {
 }
 
 impl PageImage {
-    /// The image of a page.
+    /// Creates the image of a page.
     pub fn new(page: usize, bytes: impl Into<Bytes>, media_type: MediaType) -> Self {
         Self { page, bytes: bytes.into(), media_type }
     }
 }
 
-/// The text that a converter made of a document.
+/// The text that a converter extracted from a document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConvertedText {
     /// The text.
     pub text: Arc<str>,
-    /// Remarks on it for the model, such as `only the first 50 of 80 pages are shown`.
+    /// Remarks for the model, such as `only the first 50 of 80 pages are shown`.
     pub notes: Vec<String>,
-    /// The units that its markers count, and the begin of each.
+    /// The pages, sheets or slides in the text, and where each begins.
     pub units: Option<Units>,
-    /// Documents inside the document, such as the attachments of an e-mail, with their bytes in memory. They are
-    /// shown after its text; identities are given to them by whoever asked for the conversion.
+    /// Documents inside the document, such as the attachments of an e-mail, with their bytes in memory. They are shown
+    /// after its text; the caller of the conversion assigns their ids.
     pub attachments: Vec<Document>,
 }
 
@@ -251,23 +251,24 @@ pub struct ConvertedText {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Units {
-    /// The name of one: `page`, `sheet`, `slide`.
+    /// The name of a unit: `page`, `sheet`, `slide`.
     pub name: Cow<'static, str>,
-    /// The begin of each in the text, in bytes, its marker included. The first is unit 1.
+    /// The byte offset of each unit in the text, including its marker. The first is unit 1.
     pub starts: Vec<usize>,
-    /// The number of the document has, whether or not all of them are in the text.
+    /// The total number of units in the document, even if the text does not contain all of them.
     pub total: usize,
-    /// The units, counted from 1 and ascending, that images cover, and whose little text does not say what they show.
+    /// The units, counted from 1 and ascending, that consist mostly of images and whose little text does not describe
+    /// them.
     pub covered: Vec<usize>,
 }
 
 impl Units {
-    /// Units that begin at `starts`, in bytes, in ascending order.
+    /// Creates units that begin at the byte offsets `starts`, in ascending order.
     pub fn new(name: impl Into<Cow<'static, str>>, starts: Vec<usize>, total: usize) -> Self {
         Self { name: name.into(), starts, total, covered: Vec::new() }
     }
 
-    /// Says which of them images cover.
+    /// Sets the units that consist mostly of images.
     #[must_use]
     pub fn with_covered(mut self, mut covered: Vec<usize>) -> Self {
         covered.sort_unstable();
@@ -277,7 +278,7 @@ impl Units {
 }
 
 impl ConvertedText {
-    /// A text without remarks.
+    /// Creates a text without remarks.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), notes: Vec::new(), units: None, attachments: Vec::new() }
     }
@@ -289,21 +290,22 @@ impl ConvertedText {
         self
     }
 
-    /// Says where its units begin.
+    /// Sets the units of the text.
     #[must_use]
     pub fn with_units(mut self, units: Units) -> Self {
         self.units = Some(units);
         self
     }
 
-    /// Adds a document that is inside the document.
+    /// Adds a document that is contained in the document.
     #[must_use]
     pub fn with_attachment(mut self, attachment: Document) -> Self {
         self.attachments.push(attachment);
         self
     }
 
-    /// The text of units `first` to `last`, counted from 1, with their markers; `None` if it holds none of them.
+    /// The text of units `first` to `last`, counted from 1, with their markers; `None` if the text contains none of
+    /// them.
     ///
     /// ```
     /// use attache_core::converter::{ConvertedText, Units};
@@ -318,8 +320,8 @@ impl ConvertedText {
         self.text.get(from..to.max(from))
     }
 
-    /// The units, counted from 1, that hold no text: nothing but lines in brackets, as markers are, and characters that
-    /// could not be read.
+    /// The units, counted from 1, without text: they contain only lines in brackets, such as markers, and unreadable
+    /// characters.
     ///
     /// ```
     /// use attache_core::converter::{ConvertedText, Units};
@@ -335,8 +337,8 @@ impl ConvertedText {
         self.units_where(|unit| unit.lines().all(says_nothing))
     }
 
-    /// The units, counted from 1, that somebody commented on: lines that begin with `[comment`. A comment is no text of
-    /// its unit, and no picture of the unit shows it.
+    /// The units, counted from 1, with comments: lines that begin with `[comment`. A comment is not part of the unit's
+    /// own text, and an image of the unit does not show it.
     ///
     /// ```
     /// use attache_core::converter::{ConvertedText, Units};

@@ -1,4 +1,4 @@
-//! The tools that are linked into a program.
+//! Discovery of the tools that are linked into a program.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -8,14 +8,15 @@ use crate::tool::Tool;
 
 pub use inventory;
 
-/// Finds the tools that `#[tool]` and `#[toolbox]` made anywhere in the crates that a program links, without a list of
-/// them. Feature `discovery`.
+/// Finds the tools that `#[tool]` and `#[toolbox]` define anywhere in the linked crates, without a list of them.
+/// Feature `discovery`.
 ///
-/// Module paths and types narrow it down; what fits one of them is found. The tools come in the order of their module
-/// paths and functions, however the program was linked.
+/// Module paths and types restrict the search; a tool is found if it matches one of them. The tools are sorted by
+/// module path and function, independent of the linking order.
 ///
-/// A crate that nothing in the program names is not linked: `use orders as _;` names it. A type whose methods are tools
-/// is made by its `Default`; one that has none is [left out](Self::left_out), and given to the agent by hand.
+/// A crate that the program does not mention is not linked: mention it with `use orders as _;`. A type whose methods
+/// are tools is created with `Default`; a type without `Default` is [left out](Self::left_out) and must be passed to
+/// the agent manually.
 ///
 /// ```no_run
 /// use attache_core::Discovery;
@@ -32,12 +33,12 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Everything that is linked.
+    /// Finds all linked tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Finds what stands in a module or below it, such as `shop::orders`.
+    /// Finds the tools in a module or below it, such as `shop::orders`.
     pub fn under(mut self, module: impl Into<String>) -> Self {
         self.modules.push(module.into());
         self
@@ -49,12 +50,12 @@ impl Discovery {
         self
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.found().into_iter().filter_map(|found| (found.make)()).flatten().collect()
     }
 
-    /// The types whose methods are tools and that have no `Default`, by their module path and name.
+    /// The types that have tool methods but no `Default`, by module path and name.
     pub fn left_out(&self) -> Vec<String> {
         let unmade =
             self.found().into_iter().filter(|found| found.of_type.is_some() && (found.make)().is_none());
@@ -80,7 +81,7 @@ impl Discovery {
     }
 }
 
-/// A place in the program that makes tools.
+/// A place in the program that defines tools.
 #[derive(Debug)]
 pub struct Registration {
     module: &'static str,
@@ -91,7 +92,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// The registration that an attribute makes.
+    /// Creates the registration of an attribute.
     pub const fn new(
         module: &'static str,
         item: &'static str,

@@ -8,15 +8,16 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use crate::hash::hex;
 use crate::id::DocumentId;
 use crate::media::MediaType;
 
-/// A cheap handle on a document: identity, media type, name, and where its bytes are.
+/// A cheap handle to a document: its id, media type, name, and the location of its bytes.
 ///
-/// Cloning copies a pointer. Serialising writes a *reference*, never the bytes, an address or inline text, and tells the
-/// innermost active [`Capture`](crate::Capture) that the document was seen. Outside of a capture the reference says that
-/// its content is not available, since nobody keeps the document. There is deliberately no `Deserialize`: a reference
-/// in untrusted JSON must not become a document. A tool that takes a document takes a
+/// Cloning copies a pointer. Serialising writes a *reference*, never the bytes, a URL or inline text, and registers the
+/// document with the innermost active [`Capture`](crate::Capture). Outside of a capture the reference says that its
+/// content is not available, because nothing keeps the document. `Deserialize` is deliberately not implemented: a
+/// reference in untrusted JSON must not become a document. A tool that needs a document as an argument takes a
 /// [`DocumentRef`](crate::DocumentRef).
 ///
 /// ```
@@ -38,7 +39,7 @@ struct Inner {
     hash: OnceLock<[u8; 32]>,
 }
 
-/// The place of a document's content.
+/// The location of a document's content.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum DocumentSource {
@@ -46,9 +47,9 @@ pub enum DocumentSource {
     Bytes(Bytes),
     /// In a [`DocumentStore`](crate::DocumentStore), under the document's id.
     Stored,
-    /// At a URL. It is never fetched for a label, and shown to the model only by policy.
+    /// At a URL. It is never fetched for a label, and the URL is shown to the model only if the policy allows it.
     External {
-        /// An `http` or `https` address.
+        /// An `http` or `https` URL.
         url: Arc<str>,
     },
     /// Text that is part of the reference itself.
@@ -59,8 +60,8 @@ pub enum DocumentSource {
 }
 
 impl Document {
-    /// A document of `bytes`, whose media type they tell, as far as they do.
-    /// [`with_file_name`](Self::with_file_name) and [`with_media_type`](Self::with_media_type) say more.
+    /// Creates a document from `bytes` and detects its media type from them, if possible. Set more with
+    /// [`with_file_name`](Self::with_file_name) and [`with_media_type`](Self::with_media_type).
     ///
     /// ```
     /// use attache_core::Document;
@@ -72,7 +73,8 @@ impl Document {
         Self::from_bytes(bytes, "")
     }
 
-    /// A document of `bytes` whose type is declared. A missing, meaningless or wrong `media_type` is replaced by what the bytes say.
+    /// Creates a document from `bytes` with a declared type. A missing, meaningless or wrong `media_type` is replaced
+    /// by the type detected from the bytes.
     pub fn from_bytes(bytes: impl Into<Bytes>, media_type: &str) -> Self {
         let bytes = bytes.into();
         let media_type = MediaType::resolve(Some(media_type), Some(&bytes), None);
@@ -80,7 +82,7 @@ impl Document {
         Self::build(DocumentId::new(), media_type, size, DocumentSource::Bytes(bytes))
     }
 
-    /// A document of text, `text/plain` until [`with_media_type`](Self::with_media_type) says otherwise.
+    /// Creates a text document, `text/plain` unless [`with_media_type`](Self::with_media_type) sets another type.
     pub fn inline(text: impl Into<String>) -> Self {
         let text: Arc<str> = Arc::from(text.into());
         let size = u64::try_from(text.len()).ok();
@@ -88,8 +90,8 @@ impl Document {
         Self::build(DocumentId::new(), media_type, size, DocumentSource::Inline { text })
     }
 
-    /// A document at a URL. Its type is taken from the path's extension until
-    /// [`with_media_type`](Self::with_media_type) says otherwise; nothing is fetched.
+    /// Creates a document at a URL. Its type is taken from the path's extension unless
+    /// [`with_media_type`](Self::with_media_type) sets another; nothing is fetched.
     pub fn external(url: impl Into<String>) -> Self {
         let url: Arc<str> = Arc::from(url.into());
         let path = url.split(['?', '#']).next().unwrap_or(&url);
@@ -97,7 +99,7 @@ impl Document {
         Self::build(DocumentId::new(), media_type, None, DocumentSource::External { url })
     }
 
-    /// A document whose bytes a store holds under `id`.
+    /// Creates a document whose bytes are in a store under `id`.
     pub fn stored(id: DocumentId, store_id: impl Into<String>, media_type: &str) -> Self {
         let media_type = MediaType::resolve(Some(media_type), None, None);
         Self::build(id, media_type, None, DocumentSource::Stored).with_store_id(store_id)
@@ -113,9 +115,9 @@ impl Document {
         self
     }
 
-    /// Sets the file name; a blank one counts as none. The media type follows if it was unknown, and becomes more exact
-    /// where the name agrees with it: plain text named `.csv` is CSV, a ZIP named `.docx` a DOCX. A type that says
-    /// something else than the name holds.
+    /// Sets the file name; a blank name is ignored. An unknown media type is taken from the name, and a compatible one
+    /// becomes more specific: plain text named `.csv` is CSV, a ZIP named `.docx` is a DOCX. A media type that
+    /// contradicts the name is kept.
     #[must_use]
     pub fn with_file_name(self, name: impl Into<String>) -> Self {
         let name: String = name.into();
@@ -128,17 +130,17 @@ impl Document {
         })
     }
 
-    /// Sets the media type; text that is no media type is ignored.
+    /// Sets the media type; an invalid media type or a pattern such as `image/*` is ignored.
     #[must_use]
     pub fn with_media_type(self, media_type: &str) -> Self {
         self.edit(|inner| {
-            if let Some(media_type) = MediaType::parse(media_type) {
+            if let Some(media_type) = MediaType::parse(media_type).filter(|media| !media.is_pattern()) {
                 inner.media_type = media_type;
             }
         })
     }
 
-    /// Sets the identity, for documents that have one already.
+    /// Sets the id, for documents that already have one.
     #[must_use]
     pub fn with_id(self, id: DocumentId) -> Self {
         self.edit(|inner| inner.id = id)
@@ -159,13 +161,13 @@ impl Document {
         self.edit(|inner| inner.store_id = store_id.filter(|id| !id.is_empty()).map(Arc::from))
     }
 
-    /// Sets the size in bytes where it is known without the bytes.
+    /// Sets the size in bytes, if it is known without the bytes.
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         self.edit(|inner| inner.size = Some(size))
     }
 
-    /// The same document with its bytes in memory, as a store or a fetch delivered them.
+    /// Returns the same document with its bytes in memory, as delivered by a store or a fetch.
     #[must_use]
     pub fn with_bytes(self, bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
@@ -181,7 +183,8 @@ impl Document {
         })
     }
 
-    /// The same document as a pure reference: bytes in memory are let go, a store is expected to hold them.
+    /// Returns the same document as a pure reference: the bytes in memory are dropped, and a store is expected to hold
+    /// them.
     #[must_use]
     pub fn without_bytes(self) -> Self {
         match &self.0.source {
@@ -190,7 +193,12 @@ impl Document {
         }
     }
 
-    /// The identity.
+    /// The same document with the SHA-256 of bytes that are elsewhere.
+    pub(crate) fn with_hash(self, hash: [u8; 32]) -> Self {
+        self.edit(|inner| inner.hash = OnceLock::from(hash))
+    }
+
+    /// The id of the document.
     pub fn id(&self) -> &DocumentId {
         &self.0.id
     }
@@ -200,7 +208,7 @@ impl Document {
         &self.0.media_type
     }
 
-    /// The file name, if it is known without the network.
+    /// The file name, if it is known without network access.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file_name.as_deref()
     }
@@ -210,17 +218,17 @@ impl Document {
         self.0.size
     }
 
-    /// The store that holds the bytes, if one does.
+    /// The id of the store that holds the bytes, if any.
     pub fn store_id(&self) -> Option<&str> {
         self.0.store_id.as_deref()
     }
 
-    /// The place of the content.
+    /// The location of the content.
     pub fn source(&self) -> &DocumentSource {
         &self.0.source
     }
 
-    /// The content, if it is in memory. Inline text counts, as UTF-8.
+    /// The content, if it is in memory. Inline text is included, as UTF-8.
     pub fn bytes(&self) -> Option<Bytes> {
         match &self.0.source {
             DocumentSource::Bytes(bytes) => Some(bytes.clone()),
@@ -241,7 +249,8 @@ impl Document {
         self.content().is_some()
     }
 
-    /// The SHA-256 of the content if it is in memory, or was when the hash was first asked for; computed once.
+    /// The SHA-256 of the content, if it is in memory or was when the hash was first requested; computed once. Stored
+    /// conversations include it from then on.
     pub fn hash(&self) -> Option<[u8; 32]> {
         match self.content() {
             Some(content) => Some(*self.0.hash.get_or_init(|| Sha256::digest(content).into())),
@@ -249,8 +258,15 @@ impl Document {
         }
     }
 
-    /// True if both handles stand for the same document: the same id and, where both contents are known, the same
-    /// content. External ones are the same at the same URL too. [`Identities`](crate::identity::Identities) tells many apart.
+    /// True unless its content is known to differ: a store that was unavailable when a document was put may have other
+    /// bytes under its id.
+    pub fn may_have(&self, content: &[u8]) -> bool {
+        self.hash().is_none_or(|hash| Sha256::digest(content)[..] == hash)
+    }
+
+    /// True if both handles refer to the same document: the same id and, if both contents are known, the same content.
+    /// External documents with the same URL are also the same. To compare many documents, use
+    /// [`Identities`](crate::identity::Identities).
     pub fn is_same(&self, other: &Document) -> bool {
         match (&self.0.source, &other.0.source) {
             (DocumentSource::External { url: a }, DocumentSource::External { url: b }) if a == b => true,
@@ -281,8 +297,7 @@ impl Document {
     /// The id under which it stands beside a document of its own id and other content. The same content has the same.
     pub(crate) fn id_beside_another(&self) -> Option<DocumentId> {
         let hash = self.hash()?;
-        let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        DocumentId::parse(format!("{}.{digits}", self.0.id))
+        DocumentId::parse(format!("{}.{}", self.0.id, hex(hash.first_chunk::<4>()?)))
     }
 
     /// Writes the reference for a reader.
@@ -321,6 +336,7 @@ impl Document {
                 content_type: inner.media_type.to_string(),
                 file_name: inner.file_name.as_deref(),
                 size: inner.size,
+                sha256: inner.hash.get().filter(|_| stored && kind == "stored").map(|hash| hex(hash)),
             },
         )?;
         if matches!(reader, Reader::Nobody) {
@@ -355,6 +371,8 @@ struct ReferenceMetadata<'a> {
     file_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 /// Two handles are equal if they have the same identity and description; bytes are not compared.

@@ -5,48 +5,49 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::response::ResponseInfo;
+use crate::usage::Usage;
 
-/// The kind of problem at a provider, as far as a caller acts on it.
+/// The kind of a provider error, which callers can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A key, URL or option is missing or wrong on our side; nothing was sent.
+    /// A key, URL or option is missing or wrong on the client side; nothing was sent.
     Configuration,
-    /// The provider does not accept the key.
+    /// The provider rejected the key.
     Authentication,
-    /// The key may not do this.
+    /// The key lacks the permission for this.
     Permission,
     /// The model, endpoint or item does not exist.
     NotFound,
-    /// Too many requests or tokens for now.
+    /// Too many requests or tokens at the moment.
     RateLimited,
     /// The quota or balance is used up; waiting does not help.
     QuotaExceeded,
-    /// The provider has no capacity for now, or failed on its side.
+    /// The provider has no capacity at the moment, or failed internally.
     Overloaded,
-    /// The conversation does not fit the model's window.
+    /// The conversation exceeds the model's context window.
     ContextTooLong,
-    /// The provider refuses the request as sent.
+    /// The provider rejected the request as invalid.
     InvalidRequest,
-    /// The history breaks a rule of the API (pairing, order, blanks).
+    /// The history violates a rule of the API (pairing, order, blank content).
     InvalidHistory,
-    /// The model or API cannot do what was asked (media, caching, tools, an option).
+    /// The model or API does not support something in the request (media, caching, tools, an option).
     Unsupported,
-    /// The provider declined to answer the prompt at all.
+    /// The provider refused to answer the prompt.
     Refused,
-    /// No connection, or it broke before an answer.
+    /// The connection could not be made, or broke before a response.
     Network,
-    /// A deadline passed.
+    /// A timeout was exceeded.
     Timeout,
-    /// The stream ended before its end.
+    /// The stream ended prematurely.
     StreamCut,
-    /// The answer is not what the protocol says.
+    /// The response violates the protocol.
     Malformed,
     /// A reply with neither text nor calls.
     EmptyResponse,
     /// The caller cancelled.
     Cancelled,
-    /// The other side of a handle is gone.
+    /// The other side of a handle was dropped.
     Closed,
     /// Any other error that the provider reported.
     Api,
@@ -79,7 +80,7 @@ const ALL: [ErrorKind; 20] = [
 const _: () = assert!(ALL.len() == ErrorKind::Api as usize + 1);
 
 impl ErrorKind {
-    /// The word in JSON and logs.
+    /// The name in JSON and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -105,13 +106,13 @@ impl ErrorKind {
         }
     }
 
-    /// The kind of that word.
+    /// Returns the kind with that name.
     pub fn parse(word: &str) -> Option<Self> {
         ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// True if the program that asks is to be mended: a key, its rights, an address or an option of it. Such words of a
-    /// provider are for whoever runs the program, and not for its users.
+    /// True if the setup of the calling program is wrong: a key, its permissions, an address or an option. Messages of
+    /// such errors are for the operator of the program, not for its users.
     pub fn is_of_setup(self) -> bool {
         matches!(self, Self::Configuration | Self::Authentication | Self::Permission)
     }
@@ -130,8 +131,8 @@ impl fmt::Display for ErrorKind {
 
 /// A failure of a provider.
 ///
-/// `Display` is one line without prompts, keys or bodies; the cause is [`source`](StdError::source), the response
-/// body is there on demand.
+/// `Display` is one line without prompts, keys or bodies; the cause is [`source`](StdError::source), and the response
+/// body is available on request.
 pub struct ProviderError(Box<Inner>);
 
 struct Inner {
@@ -145,12 +146,13 @@ struct Inner {
     request_id: Option<String>,
     response_body: Option<String>,
     response: Option<Box<ResponseInfo>>,
+    usage: Option<Box<Usage>>,
     streamed: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl ProviderError {
-    /// An error of `kind` with one line for people: lower case, no full stop, no secrets.
+    /// Creates an error of `kind` with a one-line message for people: lower case, no full stop, no secrets.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -163,26 +165,27 @@ impl ProviderError {
             request_id: None,
             response_body: None,
             response: None,
+            usage: None,
             streamed: false,
             source: None,
         }))
     }
 
-    /// Replaces the line for people.
+    /// Replaces the message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// Overrules what the kind says about retrying.
+    /// Overrides the default of the kind about retrying.
     #[must_use]
     pub fn with_retryable(mut self, retryable: impl Into<Option<bool>>) -> Self {
         self.0.retryable = retryable.into();
         self
     }
 
-    /// Sets how long the provider asked to wait.
+    /// Sets the time that the provider asked to wait.
     #[must_use]
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
         self.0.retry_after = wait.into();
@@ -217,21 +220,32 @@ impl ProviderError {
         self
     }
 
-    /// Keeps the response body, which the caller has bounded and scrubbed of keys.
+    /// Sets the response body; the caller must have limited its size and removed keys.
     #[must_use]
     pub fn with_response_body(mut self, body: impl Into<Option<String>>) -> Self {
         self.0.response_body = body.into();
         self
     }
 
-    /// Keeps the head of the answer.
+    /// Sets the head of the response.
     #[must_use]
     pub fn with_response(mut self, response: impl Into<Option<Box<ResponseInfo>>>) -> Self {
         self.0.response = response.into();
         self
     }
 
-    /// Says that chunks had already been handed out, so that repeating the request would repeat them.
+    /// Adds tokens that the provider counted for a reply that failed. Counts that it did not report add nothing.
+    #[must_use]
+    pub fn with_usage(mut self, usage: &Usage) -> Self {
+        match &mut self.0.usage {
+            _ if *usage == Usage::default() => {}
+            Some(sum) => sum.add(usage),
+            none => *none = Some(Box::new(usage.clone())),
+        }
+        self
+    }
+
+    /// Marks that chunks have already been delivered, so that a retry would repeat them.
     #[must_use]
     pub fn after_output(mut self) -> Self {
         self.0.streamed = true;
@@ -250,19 +264,19 @@ impl ProviderError {
         self.0.kind
     }
 
-    /// The line for people.
+    /// The message for people.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// True if the same request may work later, and repeating it repeats no output. Never after output was handed out:
-    /// this is for layers that ask again by themselves.
+    /// True if the same request may succeed later and a retry does not repeat output. Always false after output was
+    /// delivered: this is for layers that retry automatically.
     pub fn is_retryable(&self) -> bool {
         !self.0.streamed && self.is_transient()
     }
 
-    /// True if another request of the same may work later, also after output was handed out: this is for whoever throws
-    /// that output away and asks again.
+    /// True if the same request may succeed later, even after output was delivered: this is for callers that discard
+    /// that output and retry.
     pub fn is_transient(&self) -> bool {
         self.0.retryable.unwrap_or_else(|| self.0.kind.is_transient())
     }
@@ -272,7 +286,7 @@ impl ProviderError {
         self.0.retry_after
     }
 
-    /// The HTTP status, if an answer came.
+    /// The HTTP status, if there was a response.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
@@ -292,17 +306,22 @@ impl ProviderError {
         self.0.request_id.as_deref()
     }
 
-    /// The response body, bounded; never part of `Display`.
+    /// The response body, limited in size; never part of `Display`.
     pub fn response_body(&self) -> Option<&str> {
         self.0.response_body.as_deref()
     }
 
-    /// The head of the provider's answer, if one came: rate limits, headers.
+    /// The head of the provider's response, if there was one: rate limits, headers.
     pub fn response(&self) -> Option<&ResponseInfo> {
         self.0.response.as_deref()
     }
 
-    /// True if chunks had been handed out before.
+    /// The token usage of the failed call, including earlier attempts. `None` if the provider reported none.
+    pub fn usage(&self) -> Option<&Usage> {
+        self.0.usage.as_deref()
+    }
+
+    /// True if chunks had been delivered before.
     pub fn is_after_output(&self) -> bool {
         self.0.streamed
     }

@@ -7,45 +7,45 @@ use bytes::Bytes;
 use crate::future::BoxFuture;
 use crate::media::MediaType;
 
-/// Fetches what is at an `http` or `https` address.
+/// Fetches documents from `http` or `https` URLs.
 ///
-/// Addresses of external documents come from authors and from tools, and with the latter from anywhere. An
-/// implementation decides what may be reached, and bounds bytes and time; `attache-transport` has one that refuses
-/// all that is not public. A failed fetch is never a failed run: the model reads a note instead.
+/// URLs of external documents come from authors and from tools, and those of tools may come from anywhere. An
+/// implementation decides which addresses are allowed and limits bytes and time; the one in `attache-transport` refuses
+/// all addresses that are not public. A failed fetch never fails a run: the model reads a note instead.
 pub trait Fetcher: Send + Sync {
-    /// The content at `url`.
+    /// Fetches the content at `url`.
     ///
     /// # Errors
-    /// [`FetchError`], whose text the model and the operator read.
+    /// [`FetchError`], with a message for the model and the operator.
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>>;
 }
 
-/// The content at an address.
+/// The content fetched from a URL.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetched {
     /// The content, without any transfer encoding.
     pub bytes: Bytes,
-    /// The type that the server names, if it says anything that means something.
+    /// The media type sent by the server, if it is meaningful.
     pub media_type: Option<MediaType>,
-    /// The file name that the server gives, or that the address ends with; a name only, no path.
+    /// The file name sent by the server, or the last part of the URL; only a name, without a path.
     pub file_name: Option<String>,
 }
 
 impl Fetched {
-    /// Content of which nothing else is known.
+    /// Creates content without further information.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self { bytes: bytes.into(), media_type: None, file_name: None }
     }
 
-    /// Says what it is.
+    /// Sets the media type.
     #[must_use]
     pub fn with_media_type(mut self, media_type: Option<MediaType>) -> Self {
         self.media_type = media_type;
         self
     }
 
-    /// Names it; a blank name counts as none.
+    /// Sets the file name; a blank name is ignored.
     #[must_use]
     pub fn with_file_name(mut self, name: Option<String>) -> Self {
         self.file_name = name.filter(|name| !name.trim().is_empty());
@@ -63,28 +63,28 @@ impl fmt::Debug for Fetched {
     }
 }
 
-/// Why nothing was fetched.
+/// The kind of a fetch error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FetchErrorKind {
-    /// The address, or one that it leads to, is none that may be fetched.
+    /// The URL, or one that it redirects to, is not allowed.
     Refused,
-    /// There is nothing (any more).
+    /// There is nothing at the URL (any more).
     NotFound,
     /// Credentials are missing, or a signature has expired.
     Denied,
-    /// It is larger than may be fetched.
+    /// The content exceeds the size limit.
     TooLarge,
-    /// It took too long.
+    /// The fetch timed out.
     Timeout,
-    /// No connection stands, or the server cannot answer now.
+    /// There is no connection, or the server is unavailable.
     Unavailable,
-    /// The answer is none that can be used.
+    /// The response is not usable.
     Malformed,
 }
 
-/// A failed fetch. The text is read by the model and by the operator: one line, lower case, no full stop, and nothing
-/// of the address, which may hold a signature and which the model sees only by policy.
+/// A failed fetch. Its message is read by the model and by the operator: one line, lower case, no full stop, and
+/// without the URL, which may contain a signature and which the model sees only if the policy allows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FetchError {
@@ -93,7 +93,7 @@ pub struct FetchError {
 }
 
 impl FetchError {
-    /// An error of `kind`.
+    /// Creates an error of `kind`.
     pub fn new(kind: FetchErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
@@ -103,7 +103,7 @@ impl FetchError {
         self.kind
     }
 
-    /// True if the same fetch may work later.
+    /// True if the same fetch may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, FetchErrorKind::Timeout | FetchErrorKind::Unavailable)
     }

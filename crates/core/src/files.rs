@@ -1,4 +1,4 @@
-//! Documents that a provider holds already.
+//! Documents that are already stored at a provider.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 use crate::document::{Document, DocumentSource};
 use crate::message::{Message, UserPart};
 
-/// Everything that a file at a provider is a copy of: content, media type and name, since some models read the name
-/// too. Two documents of the same key are the same file.
+/// The identity of a file at a provider: content, media type and name, since some models read the name too. Two
+/// documents with the same key are the same file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileKey([u8; 32]);
 
 impl FileKey {
-    /// The key of a document whose bytes are in memory. The content is hashed once for a document.
+    /// The key of a document whose bytes are in memory. The content of a document is hashed only once.
     pub fn of(document: &Document) -> Option<Self> {
         let content = document.hash()?;
         let media = document.media_type().essence();
@@ -37,11 +37,12 @@ impl fmt::Debug for FileKey {
     }
 }
 
-/// Documents that the provider of a request holds already, each with the id or address by which the request may refer
-/// to it instead of holding its bytes.
+/// Documents that are already stored at the provider of a request, each with the id or URL by which the request may
+/// reference it instead of containing its bytes.
 ///
-/// A model that was told to upload fills it by itself, so that few need to; it is for those who uploaded a file on
-/// their own. Where an API takes no reference in a place, the bytes are sent all the same. Cloning copies a pointer.
+/// A model that is configured to upload fills it automatically, so you need it only for files that you uploaded
+/// yourself. If an API does not support a reference in some place, the bytes are sent instead. Cloning copies a
+/// pointer.
 ///
 /// ```
 /// use attache_core::Document;
@@ -60,12 +61,12 @@ pub struct FileReferences {
 }
 
 impl FileReferences {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a document whose bytes are in memory; any other is not added, which is what `false` says.
+    /// Adds a document whose bytes are in memory. Returns `false` and adds nothing if they are not.
     pub fn insert(&mut self, document: &Document, reference: impl Into<Arc<str>>) -> bool {
         let (Some(key), Some(size)) = (FileKey::of(document), size_of(document)) else { return false };
         self.least = if self.is_empty() { size } else { self.least.min(size) };
@@ -73,7 +74,7 @@ impl FileReferences {
         true
     }
 
-    /// The way in which a request may refer to the document; `None` if its bytes must be sent.
+    /// The id or URL by which a request may reference the document; `None` if its bytes must be sent.
     pub fn get(&self, document: &Document) -> Option<&str> {
         let known = self.known.as_ref()?;
         if size_of(document)? < self.least {
@@ -87,8 +88,8 @@ impl FileReferences {
         self.known.is_none()
     }
 
-    /// A number that differs where the references to a message's documents differ: what a codec rendered of the
-    /// message depends on it. 0 without references.
+    /// A number that changes with the references to a message's documents, because the rendered message depends on
+    /// them. 0 without references.
     pub fn variant(&self, message: &Message) -> u64 {
         if self.is_empty() {
             return 0;

@@ -1,8 +1,8 @@
-//! The source of fresh ids and of the time: chance and the clock, or, in a test that says so, counts and a time that
-//! stands still. For crates that mint ids or look at the clock.
+//! The source of new ids and of the time: randomness and the clock or, in tests that request it, counters and a fixed
+//! time. For crates that create ids or read the clock.
 //!
-//! A program has chance and the clock. Only where the feature `fixed` is on, as `attache-testkit` switches it on, is
-//! there another source at all, and it serves the thread that has [entered](Source::enter) it until the guard is dropped.
+//! A program uses randomness and the clock. Another source exists only with the feature `fixed`, which
+//! `attache-testkit` enables; it is used on the thread that has [entered](Source::enter) it until the guard is dropped.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use uuid::Uuid;
 #[cfg(feature = "fixed")]
 pub(crate) use fixed::{Kind, next};
 
-/// The source of the current thread, to be taken to another one.
+/// The source of the current thread, which can be passed to another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     #[cfg(feature = "fixed")]
     counts: Option<Arc<fixed::Counts>>,
 }
 
-/// Lets a source serve the thread. Of several that are there the newest serves, in whichever order they are dropped.
+/// Keeps a source active on the thread. If there are several, the newest one is used, in whichever order they are
+/// dropped.
 #[derive(Debug)]
 #[must_use = "the source serves until this is dropped"]
 pub struct Entered {
@@ -30,7 +31,7 @@ pub struct Entered {
     thread: PhantomData<*const ()>,
 }
 
-/// The time.
+/// The current time.
 pub fn now() -> SystemTime {
     #[cfg(feature = "fixed")]
     if fixed::is_on() {
@@ -39,7 +40,7 @@ pub fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// A fresh UUID as text, for ids that nobody shall guess.
+/// A new UUID as text, for ids that must not be guessable.
 pub fn uuid() -> Arc<str> {
     #[cfg(feature = "fixed")]
     if let Some(number) = next(Kind::Run) {
@@ -70,8 +71,8 @@ impl Source {
         }
     }
 
-    /// Serves this thread until the guard is dropped. A source of chance and the clock serves too: it takes the place of
-    /// another.
+    /// Makes this source active on the thread until the guard is dropped. This also works for the source of randomness
+    /// and the clock, to override another one.
     pub fn enter(&self) -> Entered {
         Entered {
             #[cfg(feature = "fixed")]
@@ -83,7 +84,7 @@ impl Source {
 
 #[cfg(feature = "fixed")]
 impl Source {
-    /// A source of counts, each from 1, and of the first second of 2026.
+    /// Creates a source of counters, each starting at 1, and the first second of 2026 as the time.
     pub fn fixed() -> Self {
         Self { counts: Some(Arc::default()) }
     }

@@ -1,4 +1,4 @@
-//! Futures behind a pointer.
+//! Boxed futures.
 
 use std::future::Future;
 use std::pin::Pin;

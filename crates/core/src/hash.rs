@@ -1,7 +1,7 @@
-//! Numbers that stay the same across processes and versions.
+//! Hashes that are stable across processes and versions.
 
-/// FNV-1a with 64 bits, for numbers that are stored or sent: the standard library's hashers promise no stable values.
-/// It is no defence against somebody who looks for collisions.
+/// FNV-1a with 64 bits, for hashes that are stored or sent: the standard library's hashers do not guarantee stable
+/// values. It does not protect against deliberate collisions.
 ///
 /// ```
 /// use attache_core::hash::StableHash;
@@ -19,12 +19,12 @@ impl Default for StableHash {
 }
 
 impl StableHash {
-    /// The hash of nothing.
+    /// Creates the hash of no data.
     pub fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Adds bytes, without a mark where they end.
+    /// Adds bytes, without an end marker.
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -32,7 +32,7 @@ impl StableHash {
         self
     }
 
-    /// Adds text and its end, so that `"ab", "c"` differs from `"a", "bc"`.
+    /// Adds text with an end marker, so that `"ab", "c"` differs from `"a", "bc"`.
     pub fn text(self, text: &str) -> Self {
         self.bytes(text.as_bytes()).bytes(&[0xff])
     }
@@ -42,9 +42,14 @@ impl StableHash {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// The hash of all that was added.
+    /// Returns the hash of all added data.
     #[must_use]
     pub fn finish(self) -> u64 {
         self.0
     }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

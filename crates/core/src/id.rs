@@ -18,7 +18,7 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The identifier `text`, or `None` if it is blank.
+            /// Creates an identifier from `text`, or returns `None` if it is blank.
             pub fn parse(text: impl AsRef<str>) -> Option<Self> {
                 let text = text.as_ref().trim();
                 (!text.is_empty()).then(|| Self(Arc::from(text)))
@@ -52,35 +52,35 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// The identity of a document, normally a UUID.
+    /// The id of a document, normally a UUID.
     DocumentId
 }
 
 text_id! {
-    /// The identity of a message inside a conversation.
+    /// The id of a message within a conversation.
     MessageId
 }
 
 text_id! {
-    /// Our identity of a tool call: always present, unique, and of letters, digits, `_` and `-` when we minted it.
+    /// Our id of a tool call: always present and unique. Generated ids consist of letters, digits, `_` and `-`.
     ToolCallId
 }
 
 text_id! {
-    /// A provider's own id of a tool call. It is the only one that goes back on that provider's wire.
+    /// A provider's own id of a tool call. It is the only id that is sent back to that provider.
     ProviderCallId
 }
 
 impl DocumentId {
-    /// A fresh random UUID.
+    /// Creates a random UUID.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
         Self(fresh::document())
     }
 
-    /// The id of the `number`-th document inside this one, the same at each call: a UUID that whoever wrote the
-    /// document could not know, as this one is random. Its last part tells the outermost document, so that
-    /// [`is_inside`](Self::is_inside) can answer at any depth.
+    /// The id of the `number`-th document inside this one, the same at each call: a UUID that the author of the
+    /// document cannot predict, because this id is random. Its last part identifies the outermost document, so that
+    /// [`is_inside`](Self::is_inside) works at any depth.
     pub fn inside(&self, number: usize) -> Self {
         let digest = Sha256::digest(format!("{}\0{number}", self.0).as_bytes());
         let mut bytes = [0; 16];
@@ -89,14 +89,14 @@ impl DocumentId {
         Self(fresh::text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
-    /// The id under which facts about the document may be kept beside it, in the same store. Whoever keeps what is mentioned,
-    /// or deletes a document, does so with its facts.
+    /// The id under which facts about the document may be stored beside it, in the same store. Code that retains or
+    /// deletes a document must do the same with its facts.
     pub fn facts(&self) -> Self {
         Self(Arc::from(format!("{}-facts", self.0)))
     }
 
-    /// True if this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
-    /// makes them.
+    /// True if this is the id of a document inside the document `outer`, at any depth, as created by
+    /// [`inside`](Self::inside).
     pub fn is_inside(&self, outer: &DocumentId) -> bool {
         self != outer && self.own_root() == Some(outer.root())
     }
@@ -132,7 +132,7 @@ impl DocumentId {
 }
 
 impl MessageId {
-    /// A fresh id, unique in this process and all others.
+    /// Creates an id that is unique across all processes.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
         #[cfg(feature = "fixed")]
@@ -142,15 +142,14 @@ impl MessageId {
         Self(unique("msg_"))
     }
 
-    /// The id of a message that is derived from this one, the same at each call.
+    /// The id of a message derived from this one, the same at each call.
     pub fn derived(&self, suffix: &str) -> Self {
         Self(Arc::from(format!("{}.{suffix}", self.0)))
     }
 }
 
 impl ToolCallId {
-    /// A fresh id, unique in this process and all others: `call_` and 32 hexadecimal digits, legal on every
-    /// provider's wire.
+    /// Creates an id that is unique across all processes: `call_` and 32 hexadecimal digits, valid for every provider.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
         #[cfg(feature = "fixed")]

@@ -1,15 +1,15 @@
-//! Which documents are the same.
+//! Detection of identical documents.
 
 use std::collections::HashMap;
 
 use crate::document::{Document, DocumentSource};
 use crate::id::DocumentId;
 
-/// Numbers documents in the order of their first appearance; the same document has the same number.
+/// Numbers documents in order of first appearance; identical documents get the same number.
 ///
-/// Documents are the same as [`Document::is_same`] says: the same id and, where both contents are known, the same
-/// content, or the same address of external ones. A number costs a look into a table, whatever their count; content is
-/// hashed only where an id has several.
+/// Documents are identical as defined by [`Document::is_same`]: the same id and, if both contents are known, the same
+/// content, or the same URL for external documents. A number costs one table lookup, regardless of their count; content
+/// is hashed only if an id has several contents.
 ///
 /// ```
 /// use attache_core::{Document, DocumentId};
@@ -31,12 +31,12 @@ pub struct Identities<'d> {
 }
 
 impl<'d> Identities<'d> {
-    /// No documents yet.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of documents that were told apart.
+    /// The number of distinct documents.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -58,7 +58,7 @@ impl<'d> Identities<'d> {
         Some(*number)
     }
 
-    /// The number of a document, which gets the next one if it has none.
+    /// The number of a document; a new document gets the next number.
     pub fn number(&mut self, document: &'d Document) -> usize {
         let number = self.get(document).unwrap_or(self.count);
         self.count = self.count.max(number + 1);
@@ -84,7 +84,7 @@ impl<'d> Identities<'d> {
         number
     }
 
-    /// Gives the document a number and says whether it is the first of its identity.
+    /// Numbers the document and returns true if it is the first of its identity.
     pub fn insert(&mut self, document: &'d Document) -> bool {
         let before = self.count;
         self.number(document) >= before

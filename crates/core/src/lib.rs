@@ -1,8 +1,9 @@
 //! The contract of attache: messages, documents in tool results, tools and the provider trait.
 //!
-//! This crate is data and traits. It reaches no network and needs no runtime; only [`Document::read`] reads a file, on a
-//! thread of its own. Every other crate of the workspace stands on it. If you want to run an agent, start at the
-//! `attache` crate; depend on this one to write a provider, a tool or a store that keeps compiling while the rest moves.
+//! This crate contains data and traits only. It does not use the network and needs no runtime; only [`Document::read`]
+//! reads a file, on its own thread. Every other crate of the workspace depends on it. To run an agent, start with the
+//! `attache` crate; depend on this one to write a provider, a tool or a store that keeps compiling while the other
+//! crates change.
 //!
 //! | concept | type |
 //! | --- | --- |
@@ -37,6 +38,7 @@ pub mod blocking;
 pub mod calendar;
 pub mod capability;
 mod capture;
+pub mod charset;
 mod chunk;
 pub mod citation;
 pub mod conversation;
@@ -56,6 +58,7 @@ pub mod identity;
 pub mod json;
 mod media;
 pub mod message;
+pub mod near;
 mod persist;
 pub mod provider;
 mod register;
@@ -100,15 +103,15 @@ pub use transcript::Transcript;
 pub use tree::ContentTree;
 pub use usage::{RawUsage, Usage};
 
-/// The JSON Schema checker that reads the arguments of tools.
+/// The JSON Schema validator that checks tool arguments.
 #[doc(no_inline)]
 pub use attache_schema as schema;
 
-/// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
+/// The JSON Schema crate; tool arguments derive its [`schemars::JsonSchema`].
 #[doc(no_inline)]
 pub use schemars;
 
-/// The functions that the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
+/// The functions that the expansion of `#[tool]` calls. Not part of the public API: they may change in any version.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "discovery")]

@@ -1,4 +1,4 @@
-//! Media types: normalised, guessed from bytes and file names.
+//! Media types: normalised, or detected from bytes and file names.
 
 mod known;
 mod resolve;
@@ -23,7 +23,7 @@ pub struct MediaType {
     charset: Option<Arc<str>>,
 }
 
-/// The ability that a model needs to take a media type.
+/// The kind of a media type, which decides the capability that a model needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MediaKind {
@@ -33,16 +33,16 @@ pub enum MediaKind {
     Image,
     /// A PDF.
     Pdf,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Moving images.
+    /// Video.
     Video,
     /// Everything else: office files, archives, unknown bytes.
     Other,
 }
 
 impl MediaKind {
-    /// The word used in messages to people and models.
+    /// The name in messages to people and models.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -100,6 +100,7 @@ impl MediaKind {
 }
 
 const OCTETS: &str = "application/octet-stream";
+const RTF: &str = "application/rtf";
 
 impl MediaType {
     /// Reads `type/subtype` with optional parameters; `None` if it is not of that form.
@@ -123,27 +124,27 @@ impl MediaType {
         Some(Self { essence: Arc::from(alias(&essence)), charset })
     }
 
-    /// Unknown bytes.
+    /// The type of unknown bytes.
     pub fn octet_stream() -> Self {
         Self { essence: Arc::from(OCTETS), charset: None }
     }
 
-    /// The type of bytes that declare themselves, or `None` if nothing in them says.
+    /// Detects the type from the bytes, or returns `None` if they do not show it.
     ///
-    /// Looks at signatures of images, PDF, archives, office files, sound and video, and takes what is valid UTF-8
-    /// without control characters as `text/plain`.
+    /// Recognises the signatures of images, PDF, archives, office files, audio and video; valid UTF-8 without control
+    /// characters is `text/plain`.
     pub fn sniff(bytes: &[u8]) -> Option<Self> {
         signature(bytes).or_else(|| plain_text(bytes).then_some("text/plain")).and_then(Self::parse)
     }
 
-    /// The type that the extension of a file name stands for.
+    /// The type for the extension of a file name.
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.')?;
         let extension = extension.to_ascii_lowercase();
         EXTENSIONS.iter().find(|(known, _)| *known == extension).and_then(|(_, media)| Self::parse(media))
     }
 
-    /// The extensions that are known, without the dot, with the types of such files.
+    /// The known extensions, without the dot, with their types.
     ///
     /// ```
     /// use attache_core::MediaType;
@@ -153,11 +154,17 @@ impl MediaType {
         EXTENSIONS.iter().filter_map(|(extension, media)| Some((*extension, Self::parse(media)?)))
     }
 
+    /// True if it says nothing of what something is. A pattern does not either.
     fn is_unknown(&self) -> bool {
         matches!(
             &*self.essence,
             OCTETS | "binary/octet-stream" | "application/unknown" | "application/x-download"
-        )
+        ) || self.is_pattern()
+    }
+
+    /// True of a pattern such as `image/*`, which [`parse`](Self::parse) reads, too.
+    pub(crate) fn is_pattern(&self) -> bool {
+        self.essence.contains('*')
     }
 
     /// True if `other` says the same more exactly, so that a file name may replace this type by it.
@@ -192,13 +199,13 @@ impl MediaType {
         self.charset.as_deref()
     }
 
-    /// The ability that a model needs to take it.
+    /// The kind, which decides the capability that a model needs.
     pub fn kind(&self) -> MediaKind {
         MediaKind::of(&self.essence).unwrap_or(MediaKind::Other)
     }
 
-    /// The normal form of a pattern, as [`matches`](Self::matches) takes it: lower case, without parameters, common aliases
-    /// replaced. `None` for what is no pattern.
+    /// The normal form of a pattern, as [`matches`](Self::matches) takes it: lower case, without parameters, common
+    /// aliases replaced. `None` if the text is not a pattern.
     ///
     /// ```
     /// use attache_core::MediaType;
@@ -217,7 +224,7 @@ impl MediaType {
         is_pattern.then(|| pattern.to_string())
     }
 
-    /// True if `pattern` covers it: a whole type, `type/*`, or `*/*`, in [normal form](Self::pattern).
+    /// True if `pattern` matches it: a full type, `type/*`, or `*/*`, in [normal form](Self::pattern).
     pub fn matches(&self, pattern: &str) -> bool {
         match pattern.strip_suffix('*') {
             Some("*/") => true,
@@ -262,6 +269,7 @@ fn alias(essence: &str) -> &str {
         "application/x-javascript" => "application/javascript",
         "application/x-typescript" => "application/typescript",
         "application/jsonl" | "application/jsonlines" | "application/x-jsonlines" => "application/x-ndjson",
+        "text/rtf" | "application/x-rtf" => RTF,
         "image/svg" => "image/svg+xml",
         "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "audio/wav",
         "audio/mp3" | "audio/x-mp3" => "audio/mpeg",

@@ -1,4 +1,4 @@
-//! The provider trait, its handle, and what a request holds.
+//! The provider trait, its handle, and the request type.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,42 +18,42 @@ use crate::tool::{SchemaReport, ToolSet};
 use crate::transcript::Transcript;
 use crate::usage::Usage;
 
-/// The chunks of one reply. Lazy: nothing is sent before the first poll. The first item may be an error; after an
-/// error or [`StreamChunk::Done`] the stream has ended.
+/// The chunks of one reply. The stream is lazy: nothing is sent before the first poll. The first item may be an error;
+/// the stream ends after an error or [`StreamChunk::Done`].
 ///
 /// # Cancellation
 /// Dropping the stream aborts the request at the provider.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send + 'static>>;
 
-/// One model at one provider.
+/// One model of one provider.
 ///
-/// Authors implement it; users hold a [`ModelHandle`]. There is one way to call: [`stream`](Self::stream). Streaming on
-/// the wire is an option of the request.
+/// Provider authors implement this trait; users hold a [`ModelHandle`]. There is a single call,
+/// [`stream`](Self::stream). Streaming on the wire is an option of the request.
 pub trait LlmProvider: Send + Sync + 'static {
-    /// The registry name of the provider and the model's id there, `provider/model`.
+    /// The registry name of the provider and its id of the model, `provider/model`.
     fn model_id(&self) -> &str;
 
-    /// The media that the model takes in each place, and its abilities.
+    /// The media types that the model accepts in each place, and its other capabilities.
     fn capabilities(&self) -> &ModelCapabilities;
 
-    /// A snapshot of the settings that apply where a request sets none.
+    /// A snapshot of the default settings, which apply where a request sets none.
     fn settings(&self) -> Arc<ModelSettings>;
 
-    /// Replaces those settings for later requests; one under way keeps its snapshot.
+    /// Replaces the default settings for later requests; a running request keeps its snapshot.
     fn set_settings(&self, settings: ModelSettings);
 
-    /// A snapshot of what was used so far; it may be called while a reply streams.
+    /// A snapshot of the usage so far; may be called while a reply is streaming.
     fn state(&self) -> ProviderState;
 
-    /// Says what becomes of the schemas of `tools` in this provider's dialect, and which of them it cannot be offered.
-    /// Nothing is sent. `options` are those of the requests to come. By default there is nothing to say.
+    /// Reports how the schemas of `tools` change in this provider's dialect, and which tools cannot be offered to it.
+    /// Nothing is sent. `options` are those of the later requests. The default report is empty.
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let _ = (tools, options);
         SchemaReport::new()
     }
 
-    /// Has the provider count the tokens that the model would read of a request; nothing where it counts none, as by
-    /// default. The request is not answered, and nothing is kept at the provider.
+    /// Asks the provider to count the input tokens of a request. Returns `None` if the provider does not support this,
+    /// which is the default. The model does not answer the request, and the provider stores nothing.
     ///
     /// # Cancellation
     /// Dropping the future aborts the request.
@@ -62,16 +62,16 @@ pub trait LlmProvider: Send + Sync + 'static {
         None
     }
 
-    /// Asks the model. The stream is `'static` and lazy; its first item may be an error.
+    /// Sends the request and returns the reply. The stream is `'static` and lazy; its first item may be an error.
     fn stream(&self, request: ChatRequest) -> ChunkStream;
 }
 
-/// A cloneable handle on a model, without type parameters.
+/// A cloneable handle to a model, without type parameters.
 #[derive(Clone)]
 pub struct ModelHandle(Arc<dyn LlmProvider>);
 
 impl ModelHandle {
-    /// The handle of `provider`.
+    /// Creates a handle to `provider`.
     pub fn new(provider: impl LlmProvider) -> Self {
         Self(Arc::new(provider))
     }
@@ -81,7 +81,7 @@ impl ModelHandle {
         self.0.model_id()
     }
 
-    /// The media that the model takes in each place, and its abilities.
+    /// The media types that the model accepts in each place, and its other capabilities.
     pub fn capabilities(&self) -> &ModelCapabilities {
         self.0.capabilities()
     }
@@ -96,17 +96,17 @@ impl ModelHandle {
         self.0.set_settings(settings);
     }
 
-    /// A snapshot of what was used so far.
+    /// A snapshot of the usage so far.
     pub fn state(&self) -> ProviderState {
         self.0.state()
     }
 
-    /// Says what becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
+    /// Reports how the schemas of `tools` change in the provider's dialect; see [`LlmProvider::check_tools`].
     pub fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.0.check_tools(tools, options)
     }
 
-    /// Has the provider count the tokens of a request; see [`LlmProvider::count_tokens`].
+    /// Asks the provider to count the tokens of a request; see [`LlmProvider::count_tokens`].
     pub fn count_tokens(
         &self,
         request: ChatRequest,
@@ -114,17 +114,17 @@ impl ModelHandle {
         self.0.count_tokens(request)
     }
 
-    /// Asks the model and streams the reply.
+    /// Sends the request and streams the reply.
     pub fn stream(&self, request: ChatRequest) -> ChunkStream {
         self.0.stream(request)
     }
 
-    /// Asks with one user text and streams the reply.
+    /// Sends one user text and streams the reply.
     pub fn chat(&self, prompt: impl Into<String>) -> ChunkStream {
         self.stream(ChatRequest::new([Message::user(prompt).shared()]))
     }
 
-    /// Asks the model and waits for the whole reply.
+    /// Sends the request and waits for the whole reply.
     ///
     /// # Errors
     /// The provider's error.
@@ -135,10 +135,10 @@ impl ModelHandle {
         Self::collect(self.stream(request)).await
     }
 
-    /// Waits for the end of a stream.
+    /// Reads a stream to its end.
     ///
     /// # Errors
-    /// The stream's error, or [`ErrorKind::StreamCut`] if it ended without one and without its last chunk.
+    /// The stream's error, or [`ErrorKind::StreamCut`] if it ended with neither an error nor its last chunk.
     pub async fn collect(mut stream: ChunkStream) -> Result<Completion, ProviderError> {
         while let Some(chunk) = std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await {
             if let StreamChunk::Done(completion) = chunk? {
@@ -161,7 +161,7 @@ impl fmt::Debug for ModelHandle {
     }
 }
 
-/// One request: messages that routing has looked at, tools, and settings.
+/// One request: routed messages, tools, and settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChatRequest {
@@ -169,18 +169,18 @@ pub struct ChatRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
-    /// The tools that it must call, or may.
+    /// Defines if the model may or must call tools, or a certain tool.
     pub tool_choice: ToolChoice,
-    /// The tools, by internal name, that it may call now; `None` for all. The other tools are offered all the
-    /// same, so that the prefix with them stays in the provider's cache.
+    /// The internal names of the tools that the model may call now; `None` for all. The other tools are still offered,
+    /// so that the prefix that contains them stays in the provider's cache.
     pub allowed_tools: Option<Arc<[String]>>,
-    /// Settings; each one that is set wins over the provider's.
+    /// The settings; each one that is set overrides the provider's default.
     pub settings: ModelSettings,
-    /// False if the wire answers in one piece instead of streaming. The chunks are the same either way.
+    /// False to receive the response in one piece instead of streaming it. The chunks are of the same kinds either way.
     pub streaming: bool,
-    /// The provider's store of what it rendered of this conversation.
+    /// The provider's cache of what it has rendered of this conversation.
     pub transcript: Option<Transcript>,
-    /// Documents that the provider holds already, which the request may refer to.
+    /// Documents that are already stored at the provider and that the request may reference.
     pub files: FileReferences,
 }
 
@@ -203,33 +203,33 @@ impl Default for ChatRequest {
 }
 
 impl ChatRequest {
-    /// A request of messages alone.
+    /// Creates a request with only messages.
     pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Offers tools.
+    /// Sets the tools to offer.
     #[must_use]
     pub fn with_tools(mut self, tools: impl Into<Arc<ToolSet>>) -> Self {
         self.tools = tools.into();
         self
     }
 
-    /// Says whether and which tool must be called.
+    /// Sets if a tool must be called, and which.
     #[must_use]
     pub fn with_tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
         self
     }
 
-    /// Says which of the tools may be called now, by internal name.
+    /// Sets which of the tools may be called now, by internal name.
     #[must_use]
     pub fn with_allowed_tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.allowed_tools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Leaves out the tools that may not be called, where the model's API takes no list of allowed ones.
+    /// Removes the tools that may not be called, if the model's API does not support a list of allowed tools.
     pub fn narrow(&mut self, capabilities: &ModelCapabilities) {
         if !capabilities.allowed_tools
             && let Some(allowed) = self.allowed_tools.take()
@@ -238,28 +238,28 @@ impl ChatRequest {
         }
     }
 
-    /// Sets settings.
+    /// Sets the settings.
     #[must_use]
     pub fn with_settings(mut self, settings: ModelSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Says whether the wire streams the reply, as it does by default, or answers in one piece.
+    /// Sets if the response is streamed, which is the default, or received in one piece.
     #[must_use]
     pub fn streaming(mut self, streaming: bool) -> Self {
         self.streaming = streaming;
         self
     }
 
-    /// Keeps what is rendered for the next request of the same conversation.
+    /// Caches rendered messages for the next request of the same conversation.
     #[must_use]
     pub fn with_transcript(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
         self
     }
 
-    /// Refers to documents that the provider holds already.
+    /// Sets the documents that are already stored at the provider.
     #[must_use]
     pub fn with_files(mut self, files: FileReferences) -> Self {
         self.files = files;
@@ -267,23 +267,23 @@ impl ChatRequest {
     }
 }
 
-/// The use of a provider so far.
+/// The usage of a provider so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ProviderState {
-    /// Requests started, failed ones included.
+    /// Requests started, including failed ones.
     pub requests: u64,
-    /// Replies that came to their end.
+    /// Completed replies.
     pub turns: u64,
     /// Requests that failed.
     pub failures: u64,
-    /// The sum of what was reported.
+    /// The sum of the reported usage, including that of failed requests.
     pub usage: Usage,
     /// The time at which the last reply ended.
     pub last_time: Option<SystemTime>,
 }
 
-/// Keeps settings and state of a provider; for authors of providers.
+/// Holds the settings and state of a provider; for provider authors.
 #[derive(Debug, Default)]
 pub struct StateCell {
     settings: Mutex<Arc<ModelSettings>>,
@@ -291,12 +291,12 @@ pub struct StateCell {
 }
 
 impl StateCell {
-    /// A cell with default settings.
+    /// Creates a cell with default settings.
     pub fn new(settings: ModelSettings) -> Self {
         Self { settings: Mutex::new(Arc::new(settings)), state: Mutex::default() }
     }
 
-    /// The settings now.
+    /// The current settings.
     pub fn settings(&self) -> Arc<ModelSettings> {
         Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -306,7 +306,7 @@ impl StateCell {
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
-    /// The state now.
+    /// The current state.
     pub fn state(&self) -> ProviderState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -316,7 +316,7 @@ impl StateCell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).requests += 1;
     }
 
-    /// Counts a reply that ended, in one step.
+    /// Counts a finished reply, atomically.
     pub fn finished(&self, outcome: Result<&Usage, &ProviderError>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {
@@ -324,8 +324,12 @@ impl StateCell {
                 state.turns += 1;
                 state.usage.add(usage);
             }
-            Err(_) => state.failures += 1,
+            Err(error) => {
+                state.failures += 1;
+                error.usage().into_iter().for_each(|usage| state.usage.add(usage));
+            }
         }
-        state.last_time = Some(crate::fresh::now());
+        // The clock may be set back meanwhile.
+        state.last_time = state.last_time.max(Some(crate::fresh::now()));
     }
 }

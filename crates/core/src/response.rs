@@ -1,4 +1,4 @@
-//! The headers of a provider's answer, read when somebody asks.
+//! The headers of a provider's response, parsed on demand.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,8 +8,8 @@ use http::HeaderMap;
 use crate::calendar::rfc3339;
 use crate::fresh;
 
-/// The head of an HTTP answer: the id of the request for a provider's support, what is left of the rate limits, and all
-/// headers. Nothing of it is read before it is asked for. Its `Debug` shows the request's id and no other value.
+/// The head of an HTTP response: the request id for the provider's support, the remaining rate limits, and all headers.
+/// It is parsed only on demand. `Debug` shows the request id and no other value.
 ///
 /// ```
 /// use attache_core::response::ResponseInfo;
@@ -29,18 +29,17 @@ pub struct ResponseInfo {
     received: SystemTime,
 }
 
-/// The remainder of one of a provider's rate limits.
+/// The state of one of a provider's rate limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateLimitStatus {
-    /// The things that are counted, in the provider's word: `requests`, `tokens`, `input-tokens`, `output-tokens` and
-    /// others.
+    /// The counted unit, as the provider names it: `requests`, `tokens`, `input-tokens`, `output-tokens` and others.
     pub of: String,
-    /// The most of them in a period.
+    /// The maximum number per period.
     pub limit: Option<u64>,
-    /// The number of them that are left.
+    /// The remaining number.
     pub remaining: Option<u64>,
-    /// When all are back.
+    /// The time at which the limit is fully reset.
     pub reset: Option<SystemTime>,
 }
 
@@ -49,29 +48,29 @@ const REQUEST_IDS: [&str; 5] =
     ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id"];
 
 impl ResponseInfo {
-    /// The head of an answer that came now, without what is a secret in any answer: cookies.
+    /// Creates the head of a response received now. Cookies are removed, since they are always secret.
     pub fn new(mut headers: HeaderMap) -> Self {
         headers.remove(http::header::SET_COOKIE);
         Self { headers, received: fresh::now() }
     }
 
-    /// The provider's id of the request, which its support asks for.
+    /// The provider's id of the request, which its support team asks for.
     pub fn request_id(&self) -> Option<&str> {
         REQUEST_IDS.iter().find_map(|name| text(&self.headers, name))
     }
 
-    /// The headers as they came, without cookies and with `***` for a value that repeats a secret of the request.
+    /// The headers as received, without cookies and with `***` in place of values that repeat a secret of the request.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// When the answer came.
+    /// The time at which the response was received.
     pub fn received(&self) -> SystemTime {
         self.received
     }
 
-    /// The provider's rate limits, in the order of their names: `x-ratelimit-…` of OpenAI and most
-    /// compatible servers, `anthropic-ratelimit-…` and `anthropic-priority-…` of Anthropic. Google and Amazon send none.
+    /// The provider's rate limits, in the order of their names: `x-ratelimit-…` of OpenAI and most compatible servers,
+    /// `anthropic-ratelimit-…` and `anthropic-priority-…` of Anthropic. Google and Amazon do not send any.
     pub fn rate_limits(&self) -> Vec<RateLimitStatus> {
         let mut limits = std::collections::BTreeMap::<&str, RateLimitStatus>::new();
         for (name, value) in &self.headers {

@@ -1,8 +1,8 @@
-//! Text that must not be seen.
+//! Text that must not be shown.
 
 use std::fmt;
 
-/// A key or token. It has no `Display`, its `Debug` prints dots, and it is not serialisable.
+/// A key or token. It does not implement `Display`, its `Debug` prints dots, and it is not serialisable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,12 +13,12 @@ impl Secret {
         Self(text.trim().to_owned())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The secret text, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// True if there is nothing in it.
+    /// True if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

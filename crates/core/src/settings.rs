@@ -1,4 +1,4 @@
-//! Settings of a request that every provider takes, and the policy for those that it cannot honour.
+//! Request settings common to all providers, and the policy for unsupported ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use crate::json::merge_members;
 use crate::secret::Secret;
 use crate::structured::OutputSchema;
 
-/// The tools that the model must call, or may.
+/// Defines if the model may or must call tools, or a certain tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -15,66 +15,67 @@ pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No tool, although tools are offered.
+    /// The model must not call tools, although they are offered.
     None,
-    /// At least one tool.
+    /// The model must call at least one tool.
     Required,
-    /// This tool, by internal name.
+    /// The model must call this tool, given by internal name.
     Tool(String),
 }
 
-/// Options of model calls. Every field is optional; what is not set is not sent.
+/// Options of model calls. Every field is optional; unset fields are not sent.
 ///
-/// A model or API that cannot honour an option that was set answers with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before
-/// anything is sent, unless [`unsupported`](Self::unsupported) allows to leave it out, which is then recorded in
+/// If the model or API does not support an option that is set, the request fails with
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before anything is sent. If
+/// [`unsupported`](Self::unsupported) allows it, the option is left out instead, and this is recorded in
 /// [`Completion::degradations`](crate::Completion::degradations).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ModelSettings {
-    /// Instructions that stand before those in the messages.
+    /// Instructions that precede those in the messages.
     pub system: Option<String>,
-    /// The most tokens to write, reasoning included where the API counts it so.
+    /// The maximum number of output tokens, including reasoning if the API counts it.
     pub max_tokens: Option<u32>,
     /// Sampling temperature.
     pub temperature: Option<f64>,
     /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// Sampling among the best `k`.
+    /// Sampling from the top `k` tokens.
     pub top_k: Option<u32>,
-    /// Texts that end the reply.
+    /// Stop sequences.
     pub stop: Option<Vec<String>>,
     /// Seed for repeatable sampling.
     pub seed: Option<i64>,
-    /// Penalty for tokens that occurred.
+    /// Penalty for tokens that have already occurred.
     pub presence_penalty: Option<f64>,
-    /// Penalty for tokens by how often they occurred.
+    /// Penalty for tokens in proportion to how often they have occurred.
     pub frequency_penalty: Option<f64>,
-    /// The way in which the model reasons.
+    /// The reasoning mode of the model.
     pub reasoning: Option<Reasoning>,
-    /// True if several calls may come in one reply.
+    /// True to allow several tool calls in one reply.
     pub parallel_tool_calls: Option<bool>,
-    /// The form of the answer text.
+    /// The format of the answer text.
     pub response_format: Option<ResponseFormat>,
     /// Prompt caching.
     pub cache: Option<CachePolicy>,
-    /// True if the provider must cite the documents of the request: all of them where it can cite them.
+    /// True to require native citations of all documents in the request that the provider can cite.
     pub citations: Option<bool>,
-    /// Members merged into the request body last, for what has no option here.
+    /// Members that are merged into the request body last, for options that have no field here.
     pub extra_body: Map<String, Value>,
     /// Headers added to the request.
     pub extra_headers: RequestHeaders,
-    /// The treatment of options that cannot be honoured.
+    /// The handling of unsupported options.
     pub unsupported: Option<Unsupported>,
 }
 
 impl ModelSettings {
-    /// No option set.
+    /// Creates settings with no option set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// These options where `over` sets none. Extra members are merged at every depth and headers united, `over`
-    /// winning by name.
+    /// Returns these options overridden by those that `over` sets. Extra members are merged recursively and headers are
+    /// combined; for equal names `over` wins.
     #[must_use]
     pub fn merged(&self, over: &ModelSettings) -> Self {
         let mut extra_body = self.extra_body.clone();
@@ -119,15 +120,15 @@ macro_rules! setters {
 setters! {
     /// Sets the instructions.
     with_system = system: impl Into<String>;
-    /// Sets the most tokens to write.
+    /// Sets the maximum number of output tokens.
     with_max_tokens = max_tokens: u32;
     /// Sets the temperature.
     with_temperature = temperature: f64;
     /// Sets nucleus sampling.
     with_top_p = top_p: f64;
-    /// Sets sampling among the best `k`.
+    /// Sets sampling from the top `k` tokens.
     with_top_k = top_k: u32;
-    /// Sets the texts that end the reply.
+    /// Sets the stop sequences.
     with_stop = stop: Vec<String>;
     /// Sets the seed.
     with_seed = seed: i64;
@@ -135,17 +136,17 @@ setters! {
     with_presence_penalty = presence_penalty: f64;
     /// Sets the frequency penalty.
     with_frequency_penalty = frequency_penalty: f64;
-    /// Sets how the model reasons.
+    /// Sets the reasoning mode of the model.
     with_reasoning = reasoning: Reasoning;
-    /// Allows or forbids several calls in one reply.
+    /// Allows or forbids several tool calls in one reply.
     with_parallel_tool_calls = parallel_tool_calls: bool;
-    /// Sets the form of the answer text.
+    /// Sets the format of the answer text.
     with_response_format = response_format: ResponseFormat;
     /// Sets prompt caching.
     with_cache = cache: CachePolicy;
-    /// Has the provider cite documents.
+    /// Requires native citations of documents.
     with_citations = citations: bool;
-    /// Says what to do about options that cannot be honoured.
+    /// Sets the handling of unsupported options.
     with_unsupported = unsupported: Unsupported;
 }
 
@@ -176,22 +177,22 @@ impl RequestHeaders {
     }
 }
 
-/// The effort with which a model reasons.
+/// The reasoning effort of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effort {
-    /// As little as the API knows.
+    /// The lowest effort of the API.
     Minimal,
-    /// Little.
+    /// Low effort.
     Low,
-    /// Some.
+    /// Medium effort.
     Medium,
-    /// Much.
+    /// High effort.
     High,
-    /// More.
+    /// Very high effort.
     XHigh,
-    /// As much as the API knows.
+    /// The highest effort of the API.
     Max,
 }
 
@@ -209,19 +210,19 @@ impl Effort {
     }
 }
 
-/// The way in which the model reasons.
+/// The reasoning mode of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reasoning {
-    /// Not at all.
+    /// No reasoning.
     Off,
-    /// As the model sees fit, with an effort.
+    /// Adaptive reasoning with an effort.
     Effort(Effort),
-    /// With a budget in tokens, where the API takes one.
+    /// Reasoning with a budget in tokens, if the API supports one.
     Budget(u32),
 }
 
-/// The form of the answer text.
+/// The format of the answer text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ResponseFormat {
@@ -229,21 +230,21 @@ pub enum ResponseFormat {
     Text,
     /// Any JSON object.
     JsonObject,
-    /// JSON that follows a schema.
+    /// JSON that conforms to a schema.
     JsonSchema {
-        /// A name of letters, digits, `_` and `-`.
+        /// A name that consists of letters, digits, `_` and `-`.
         name: String,
-        /// The JSON Schema, such as a `json!` value `.into()` it.
+        /// The JSON Schema; a `json!` value converts to it with `.into()`.
         schema: OutputSchema,
-        /// True if the provider must enforce it. It gets the schema in the subset that it enforces, and the answer comes
-        /// back as this schema has it. Either way the answer is held against the schema; see
-        /// [`Completion::structured`](crate::Completion::structured).
+        /// True if the provider must enforce the schema. The provider gets the schema in the subset that it enforces,
+        /// and the answer is converted back to this schema. In either case the answer is validated against the schema;
+        /// see [`Completion::structured`](crate::Completion::structured).
         strict: bool,
     },
 }
 
 impl ResponseFormat {
-    /// The schema that answers are held to, if there is one.
+    /// The schema of the answer, if there is one.
     pub fn schema(&self) -> Option<&OutputSchema> {
         match self {
             Self::JsonSchema { schema, .. } => Some(schema),
@@ -256,21 +257,22 @@ impl ResponseFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CachePolicy {
-    /// Place no markers. (What a provider caches by itself, it caches.)
+    /// Place no cache markers. (Automatic caching by the provider is not affected.)
     Off,
-    /// Place markers so that the stable prefix is read from the cache; kept for the provider's short time.
+    /// Place markers so that the stable prefix is read from the cache; it is kept for the provider's short cache
+    /// lifetime.
     Short,
-    /// Place the markers of [`Short`](Self::Short); the prefix is kept for the provider's long time.
+    /// Place the same markers as [`Short`](Self::Short); the prefix is kept for the provider's long cache lifetime.
     Long,
 }
 
-/// The treatment of options that the model or API cannot honour.
+/// The handling of options that the model or API does not support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unsupported {
     /// Fail before anything is sent.
     #[default]
     Error,
-    /// Leave the option out, or take the nearest, and record it.
+    /// Leave the option out or use the nearest supported value, and record it.
     Degrade,
 }

@@ -1,4 +1,4 @@
-//! The seam to where the bytes of documents are kept.
+//! The interface to document storage.
 
 use bytes::Bytes;
 
@@ -6,32 +6,34 @@ use crate::document::Document;
 use crate::future::BoxFuture;
 use crate::id::DocumentId;
 
-/// Keeps the bytes of documents.
+/// Stores the bytes of documents.
 ///
-/// Implementations are cheap to share and bounded; the agent puts each document before the entry that mentions it
-/// is recorded.
+/// Implementations are cheap to share and limited in size; the agent puts each document before it records the entry
+/// that mentions it.
 pub trait DocumentStore: Send + Sync {
-    /// The id that references name as `storeId`.
+    /// The id that references contain as `storeId`.
     fn id(&self) -> &str;
 
-    /// Keeps the bytes of `document`, which must be in memory. Putting the same document again is no error.
+    /// Stores the bytes of `document`, which must be in memory. Putting the same document again is not an error.
     ///
     /// # Errors
-    /// [`StoreErrorKind::TooLarge`] if it does not fit, [`StoreErrorKind::Unavailable`] if the backend does not answer.
+    /// [`StoreErrorKind::TooLarge`] if it does not fit, [`StoreErrorKind::Conflict`] if other bytes are stored under
+    /// its id, which are kept, [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The bytes kept under `id`.
+    /// Returns the bytes stored under `id`.
     ///
     /// # Errors
-    /// [`StoreErrorKind::NotFound`] if nothing is kept under it, [`StoreErrorKind::Corrupt`] if it cannot be read,
+    /// [`StoreErrorKind::NotFound`] if nothing is stored under it, [`StoreErrorKind::Corrupt`] if it cannot be read,
     /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>>;
 
-    /// Lets the bytes under `id` count as young, for a store that removes old ones which no log mentions: a log is about to
-    /// mention them. By default they are read and put again; a store that knows their age does less.
+    /// Resets the age of the bytes under `id`, because a log is about to mention them; some stores remove old bytes
+    /// that no log mentions. By default they are read and put again; a store that tracks their age can do this more
+    /// cheaply.
     ///
     /// # Errors
-    /// [`StoreErrorKind::NotFound`] if nothing is kept under it, and those of [`put`](Self::put).
+    /// [`StoreErrorKind::NotFound`] if nothing is stored under it, and those of [`put`](Self::put).
     fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let bytes = self.get(id).await?;
@@ -39,28 +41,28 @@ pub trait DocumentStore: Send + Sync {
         })
     }
 
-    /// Forgets the bytes under `id`; an unknown id is no error.
+    /// Deletes the bytes under `id`; an unknown id is not an error.
     ///
     /// # Errors
     /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
-/// Why a store could not do what was asked.
+/// The kind of a store error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// Nothing is kept under that id (or no longer).
+    /// Nothing is stored under that id (or no longer).
     NotFound,
-    /// The store is full, or the item is larger than it takes.
+    /// The store is full, or the item is too large.
     TooLarge,
-    /// The bytes that are kept cannot be read.
+    /// The stored bytes cannot be read.
     Corrupt,
-    /// Another writer holds the place.
+    /// Something else is stored under that id, or another writer holds the place.
     Conflict,
     /// The backend did not answer.
     Unavailable,
-    /// The call makes no sense, such as a collection that is told of no place where documents are mentioned.
+    /// The call is invalid, such as a collection without any place where documents are mentioned.
     Invalid,
 }
 
@@ -75,7 +77,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// An error of `kind`.
+    /// Creates an error of `kind`.
     pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), source: None }
     }
@@ -92,7 +94,7 @@ impl StoreError {
         self.kind
     }
 
-    /// True if the same call may work later.
+    /// True if the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Unavailable)
     }

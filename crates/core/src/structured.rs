@@ -1,4 +1,4 @@
-//! Schemas that are compiled once, at first use, and the schema that answers follow.
+//! Schemas that are compiled once, at first use, and the schema of answers.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -43,7 +43,7 @@ impl fmt::Debug for Compiled {
     }
 }
 
-/// The JSON Schema that answers follow. It is compiled once, at first use; cloning copies a pointer.
+/// The JSON Schema that answers must conform to. It is compiled once, at first use; cloning copies a pointer.
 ///
 /// ```
 /// use attache_core::structured::{OutputSchema, StructuredError};
@@ -89,15 +89,15 @@ impl fmt::Display for OutputSchema {
 }
 
 impl OutputSchema {
-    /// The schema as it was given.
+    /// The schema as given.
     pub fn value(&self) -> &Value {
         &self.0.0
     }
 
-    /// The schema as values are held against it.
+    /// The compiled schema for validation.
     ///
     /// # Errors
-    /// [`SchemaError`] says where the schema is none.
+    /// [`SchemaError`] with the place where the schema is invalid.
     pub fn schema(&self) -> Result<&Schema, &SchemaError> {
         self.0.1.schema(self.value())
     }
@@ -105,13 +105,13 @@ impl OutputSchema {
     /// The schema in a subset that an API enforces.
     ///
     /// # Errors
-    /// [`Refusal`] says what the subset cannot say.
+    /// [`Refusal`] with the part of the schema that the subset cannot express.
     pub fn strict(&self, subset: Subset) -> Result<&Strict, &Refusal> {
         self.0.1.strict(self.value(), subset)
     }
 
-    /// The value that an answer's text holds, held against the schema. A value that is only written differently is
-    /// mended; see [`Schema::coerce`].
+    /// Reads the value from an answer's text and validates it against the schema. Mere differences in notation are
+    /// corrected; see [`Schema::coerce`].
     ///
     /// # Errors
     /// See [`StructuredError`].
@@ -120,7 +120,7 @@ impl OutputSchema {
         self.fitted(value.map_err(|error| StructuredError::NotJson(error.to_string()))?)
     }
 
-    /// A value, held against the schema like a [text](Self::read).
+    /// Validates a value against the schema, as [`read`](Self::read) does for a text.
     ///
     /// # Errors
     /// See [`StructuredError`].
@@ -131,17 +131,17 @@ impl OutputSchema {
     }
 }
 
-/// The reason why an answer is not the value that its schema asks for.
+/// The reason why an answer is not a value of its schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredError {
-    /// It is no JSON.
+    /// The answer is not JSON.
     #[error("the answer is not valid JSON: {0}")]
     NotJson(String),
-    /// It does not fit the schema.
+    /// The answer does not conform to the schema.
     #[error("the answer does not fit its schema: {}", joined(.0))]
     Unfit(Vec<Violation>),
-    /// The schema cannot be read.
+    /// The schema itself is invalid.
     #[error("the schema of the answer cannot be read: {0}")]
     NoSchema(SchemaError),
 }

@@ -1,14 +1,14 @@
-//! The slot in which a provider keeps what it rendered of a conversation.
+//! The cache of what a provider has rendered of a conversation.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A cache that travels with a conversation, so that a message is rendered once for a wire form.
+/// A cache that belongs to a conversation, so that each message is rendered only once per wire format.
 ///
-/// The driver of a conversation makes one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A
-/// provider takes what it rendered before, extends it and puts it back; a second request at the same time finds
-/// nothing and renders anew. Its content is a memo: losing it costs time, never correctness.
+/// The driver of a conversation creates one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A provider
+/// takes out what it rendered before, extends it and puts it back; a concurrent request finds nothing and renders
+/// again. The content is only a cache: losing it costs time, never correctness.
 #[derive(Clone, Default)]
 pub struct Transcript(Arc<Mutex<Vec<Slot>>>);
 
@@ -16,12 +16,12 @@ pub struct Transcript(Arc<Mutex<Vec<Slot>>>);
 type Slot = (String, Option<Box<dyn Any + Send>>);
 
 impl Transcript {
-    /// An empty slot.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes out what was put under `key` (the wire form: API family, profile, tool names), if it is a `T`.
+    /// Takes out the value under `key` (the wire format: API family, profile, tool names), if it is a `T`.
     pub fn take<T: Any + Send>(&self, key: &str) -> Option<T> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let boxed = slots.iter_mut().find(|(known, _)| known == key)?.1.take()?;

@@ -8,17 +8,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The tokens of one or more model calls, counted alike for every provider.
+/// The token counts of one or more model calls, with the same definition for every provider.
 ///
-/// `input_tokens` is everything the model read, cache reads and writes included; `output_tokens` everything it
-/// wrote, reasoning included; the other three are parts of these. A count that the provider did not report is
+/// `input_tokens` counts everything the model read, including cache reads and writes; `output_tokens` counts everything
+/// it wrote, including reasoning; the other three are parts of these. A count that the provider did not report is
 /// `None`, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Everything the model read.
+    /// All tokens that the model read.
     pub input_tokens: Option<u64>,
-    /// Everything the model wrote.
+    /// All tokens that the model wrote.
     pub output_tokens: Option<u64>,
     /// The part of the input that was read from the provider's prompt cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,19 +29,19 @@ pub struct Usage {
     /// The part of the output that was reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// The provider's own object, as sent. Absent in sums.
+    /// The provider's own usage object, as sent. Absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawUsage>,
 }
 
-/// A provider's own usage object: its JSON text, which few read and each call brings.
+/// A provider's own usage object, kept as JSON text and parsed only on demand.
 ///
-/// Two are equal if their values are.
+/// Two objects are equal if their JSON values are equal.
 #[derive(Clone)]
 pub struct RawUsage(Arc<str>);
 
 impl RawUsage {
-    /// Keeps `json` as it is; `None` if it is not one JSON value.
+    /// Stores `json` unchanged; returns `None` if it is not a single JSON value.
     ///
     /// ```
     /// use attache_core::RawUsage;
@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for RawUsage {
 }
 
 impl Usage {
-    /// A usage of the two main counts.
+    /// Creates a usage with the two main counts.
     pub fn new(input_tokens: impl Into<Option<u64>>, output_tokens: impl Into<Option<u64>>) -> Self {
         Self { input_tokens: input_tokens.into(), output_tokens: output_tokens.into(), ..Self::default() }
     }
@@ -135,7 +135,7 @@ impl Usage {
         self
     }
 
-    /// Adds another call's counts. A number that neither reported stays `None`; `raw` is dropped.
+    /// Adds the counts of another call. A count that neither of them reported stays `None`; `raw` is dropped.
     pub fn add(&mut self, other: &Usage) {
         fn sum(a: &mut Option<u64>, b: Option<u64>) {
             if let Some(b) = b {

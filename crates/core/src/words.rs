@@ -1,13 +1,12 @@
-//! The words of texts, for search.
+//! Word extraction for text search.
 
 /// The most words of a query that are looked for.
 const MAX_WORDS: usize = 64;
 /// The most characters of a word that count.
 const MAX_CHARS: usize = 60;
 
-/// The words of a text in small letters, each once, sorted. Chinese, Japanese and Korean yield pairs of
-/// characters and the last character, so that each character begins a word; of a longer word the first 60 characters
-/// count.
+/// The words of a text in lower case, sorted and without duplicates. Chinese, Japanese and Korean text yields pairs of
+/// characters and the last character, so that each character begins a word; words are cut after 60 characters.
 ///
 /// ```
 /// assert_eq!(attache_core::words::words("Ann's invoices, invoices"), ["ann", "invoices", "s"]);
@@ -47,14 +46,14 @@ fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
 }
 
-/// The words that a search looks for: those of a query, of more than 64 the longest ones.
+/// The words of a search query; if there are more than 64, the longest ones.
 ///
-/// It ranks in the same way wherever texts are kept, so that a store answers as another one does.
+/// The ranking is independent of the storage, so that all stores give the same results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordQuery(Vec<String>);
 
 impl WordQuery {
-    /// The words of a query. All that is no word in it means nothing.
+    /// Extracts the words of a query. Everything else in it is ignored.
     pub fn new(query: &str) -> Self {
         let mut words = split(query, false);
         if words.len() > MAX_WORDS {
@@ -64,17 +63,17 @@ impl WordQuery {
         Self(words)
     }
 
-    /// The words, 64 at most.
+    /// The words, at most 64.
     pub fn words(&self) -> &[String] {
         &self.0
     }
 
-    /// The words of the query of which a text holds a form, as bits in their order. The text is given as its
+    /// The words of the query that occur in a text in some form, as bits in their order. The text is given as its
     /// [`words`].
     ///
-    /// Two words are forms of one if they are equal, or if one of four characters at least goes on in the other with
-    /// three at most. A single character of Chinese, Japanese or Korean is found in every word
-    /// that it begins.
+    /// Two words are forms of each other if they are equal, or if one of them has at least four characters and the
+    /// other extends it by at most three. A single Chinese, Japanese or Korean character matches every word that it
+    /// begins.
     pub fn held<'a>(&self, text: impl IntoIterator<Item = &'a str>) -> u64 {
         let mut held = 0;
         for known in text {
@@ -85,8 +84,9 @@ impl WordQuery {
         held
     }
 
-    /// The places of the texts that match best, by what each of them [holds](Self::held), the best first. A word that
-    /// many of them hold says little; of two that match alike the first stands first. One that holds none is left out.
+    /// The indices of the best matching texts, best first, by the words that each of them [contains](Self::held). Words
+    /// that many texts contain count less; texts with equal matches keep their order. Texts without a match are left
+    /// out.
     pub fn best(&self, held: &[u64], limit: usize) -> Vec<usize> {
         let bits = || (0..self.0.len()).map(|at| 1_u64 << at);
         let holding = |bit: u64| held.iter().filter(|held| *held & bit > 0).count().max(1);

@@ -169,6 +169,30 @@ fn refusal(json: &str) -> String {
     }
 }
 
+// Whoever reads a log has no bytes, and must know as well as its writer which documents differ.
+#[test]
+fn a_hash_that_is_known_is_stored() {
+    let held = document("d", b"%PDF-1", "a.pdf");
+    let message =
+        |document: Document| serde_json::to_string(&Message::User(UserMessage::new([document.into()])));
+    assert!(!message(held.clone()).unwrap().contains("sha256"), "it is asked for by those who need it");
+    let hash = held.hash().unwrap();
+    let json = message(held.without_bytes()).unwrap();
+    let read: Message = serde_json::from_str(&json).unwrap();
+    assert_eq!(read.documents()[0].hash(), Some(hash));
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    let (start, rest) = json.split_once(r#""sha256":""#).unwrap();
+    for wrong in ["", "00", &"g".repeat(64), &"0".repeat(66)] {
+        let json = format!(r#"{start}"sha256":"{wrong}{}"#, &rest[64..]);
+        let error = serde_json::from_str::<Message>(&json).unwrap_err();
+        assert!(error.to_string().contains("64 hexadecimal digits"), "{error}");
+    }
+    let inline =
+        json.replace(r#""stored""#, r#""inline""#).replace(r#""metadata""#, r#""content":"x","metadata""#);
+    let error = serde_json::from_str::<Message>(&inline).unwrap_err();
+    assert!(error.to_string().contains("`sha256`"), "{error}");
+}
+
 // A part that is not understood is not left out in silence: a conversation of another program may say it elsewhere.
 #[test]
 fn unknown_members_are_refused_by_name() {

@@ -1,5 +1,5 @@
-//! About how many tokens content costs. Providers count in ways of their own and change them; these are estimates for
-//! budgets and reports, from above rather than from below.
+//! Token estimates of content. Providers count in their own, changing ways; these are estimates for budgets and
+//! reports, rather too high than too low.
 
 use attache_core::capability::FileRules;
 use attache_core::{Document, MediaKind};
@@ -53,9 +53,9 @@ pub(crate) fn images(tokens: u64) -> u64 {
     (tokens / IMAGE.1).max(1)
 }
 
-/// About how many tokens a document costs a model with these rules, by its type and its size, and 200,000 at most: for
-/// whoever counts before anything of it is loaded. Text and files of other kinds count as the text that is shown of them by
-/// default. The bytes are not looked at, so that a handle that holds them and one that does not cost the same.
+/// Estimates the tokens of a document for a model with these rules, by its type and size, at most 200,000: for
+/// estimates before the document is loaded. Text and other kinds of files count as the text that is shown of them by
+/// default. The bytes are not read, so the estimate is the same for handles with and without bytes.
 pub fn estimated_tokens(document: &Document, rules: &FileRules) -> u64 {
     let size = document.size().unwrap_or_default();
     let text = size.min(MAX_TEXT_BYTES as u64).div_ceil(4);

@@ -1,23 +1,23 @@
-//! Decides which document reaches which model how, by pure functions.
+//! Decides in which form each document is shown to a model, with pure functions.
 //!
-//! Tools return documents; models differ in what they can read, and where. This crate decides for every document
-//! of a conversation in which form it is shown: natively inside its tool result, in a labelled *synthetic* user
-//! message right after it, as its own text, as text that a converter made of it, or at the very least as a note
-//! that says what cannot be shown and why. Nothing is dropped in silence: each decision is in the
-//! [`RoutingReport`].
+//! Tools return documents; models differ in the types they can read, and where. This crate decides for every document
+//! of a conversation in which form it is shown: natively inside its tool result, in a labelled *synthetic* user message
+//! right after it, as its own text, as text extracted by a converter, or at least as a note that says what cannot be
+//! shown and why. Nothing is dropped silently: each decision is in the [`RoutingReport`].
 //!
-//! A step of an agent calls, with the window of messages that it is about to send:
+//! Each step of an agent calls these functions with the window of messages that it is about to send:
 //!
-//! 1. [`plan`]: which documents must be loaded, brought into another form or converted to text for this model; the
-//!    caller does that and puts the outcome into [`Materials`], or has [`gather`] do it with a store, a fetcher and
-//!    converters;
-//! 2. [`route`]: the messages as this model shall see them, and the report.
+//! 1. [`plan`] determines which documents must be loaded, brought into another form or converted to text for this
+//!    model; the caller does that and puts the results into [`Materials`], or lets [`gather`] do it with a store, a
+//!    fetcher and converters;
+//! 2. [`route`] returns the messages as this model should see them, and the report.
 //!
-//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection:
-//! it reads originals and writes only `routed` content and synthetic messages, so it can be repeated at any time, for
-//! any model.
+//! This crate does no I/O of its own, needs no runtime, reads no clock and uses no random numbers. Routing is a
+//! projection: it reads original messages and writes only `routed` content and synthetic messages, so it can be
+//! repeated at any time, for any model.
 //!
-//! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
+//! The same messages for an API whose tool results can contain only text, and for one whose tool results can contain
+//! PDFs:
 //!
 //! ```
 //! use attache_core::{Arguments, AssistantMessage, Capture, UserPart, Document, DocumentId, Message};
@@ -77,7 +77,7 @@ mod report;
 mod router;
 mod text;
 
-/// The text that a converter made of a document, for [`Materials`].
+/// The text that a converter extracted from a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::converter::ConvertedText;
 pub use estimate::estimated_tokens;
@@ -88,7 +88,7 @@ pub use materials::gather::{gather, load};
 pub use materials::material::Material;
 pub use materials::plan::{Plan, plan};
 pub use materials::{Materials, PageRequest};
-pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
+pub use options::{BackReferences, DocumentBudget, ExternalDocuments, RouteOptions};
 pub use render::{Routing, explain, route, unresolved};
 pub use report::{
     DocumentDecision, DocumentOutcome, Extraction, Reason, ReasonKind, RoutingReport, UnresolvedReference,

@@ -1,4 +1,4 @@
-//! The decisions of routing about each document, with reasons.
+//! The routing decision for each document, with its reason.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::decode::harmless_line;
 
-/// The decisions about every document of the messages that were routed.
+/// The routing decisions for all documents of the messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RoutingReport {
-    /// Exactly one decision for each document captured in a tool result or event, and for each that an author
-    /// attached, in message order. A document that two results hold has one for each.
+    /// Exactly one decision for each document captured in a tool result or event, and for each that an author attached,
+    /// in message order. A document in two results has a decision for each.
     pub decisions: Vec<DocumentDecision>,
-    /// References without a document in what is new: the messages after the model's last reply.
+    /// References without a document in the new messages, which are those after the model's last reply.
     pub unresolved: Vec<UnresolvedReference>,
-    /// The amounts that were looked at.
+    /// The totals of this routing.
     pub extraction: Extraction,
 }
 
@@ -29,8 +29,8 @@ impl RoutingReport {
         self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
     }
 
-    /// The documents whose content stood in the request of an earlier report and is left out of this one to keep a limit
-    /// or the budget.
+    /// The documents whose content was in the request of an earlier report and is now left out because of a limit or
+    /// the budget.
     pub fn left_out_since(&self, earlier: &RoutingReport) -> Vec<DocumentId> {
         let shown = earlier.decisions.iter().filter(|decision| decision.bytes > 0);
         let stood: HashSet<_> =
@@ -45,7 +45,7 @@ impl RoutingReport {
         self.decisions.iter().filter(left_out).map(|decision| decision.document_id.clone()).collect()
     }
 
-    /// About how many tokens all documents cost together.
+    /// The estimated tokens of all documents together.
     pub fn tokens(&self) -> u64 {
         self.decisions.iter().map(|decision| decision.tokens).fold(0, u64::saturating_add)
     }
@@ -66,48 +66,46 @@ impl fmt::Display for RoutingReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Extraction {
-    /// Tool results looked at.
+    /// Tool results examined.
     pub results: usize,
-    /// Those of them that hold documents.
+    /// Tool results that contain documents.
     pub results_with_documents: usize,
     /// Documents in tool results.
     pub documents: usize,
 }
 
-/// The decision about one document, and the reason.
+/// The decision for one document, with its reason.
 ///
-/// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
-/// words in snake case, the reason as a sentence without full stop. Read back, it has that sentence alone for a reason: see
-/// [`ReasonKind::Told`].
+/// The JSON form has the fields under their names: the media type without parameters, the place and the outcome in
+/// snake case, the reason as a sentence without full stop. A decision read from JSON has only that sentence as its
+/// reason; see [`ReasonKind::Told`].
 // Logs of runs hold it in this form: a new field has a default, and none gets another name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DocumentDecision {
     /// The document.
     pub document_id: DocumentId,
-    /// The wire name of the tool that returned it; `None` for documents of events and authors, and where a handler
-    /// could not tell.
+    /// The wire name of the tool that returned it; `None` for documents of events and authors, and if it is not known.
     pub tool_name: Option<String>,
     /// The wire id of the call that returned it; `None` for documents of events and authors.
     pub tool_call_id: Option<String>,
-    /// Its media type, checked against its bytes where they are in memory.
+    /// The media type, checked against the bytes if they are in memory.
     #[serde(serialize_with = "essence", deserialize_with = "media_type")]
     pub media_type: MediaType,
-    /// Its file name, if it is known.
+    /// The file name, if it is known.
     pub file_name: Option<String>,
-    /// Where its content, or the note about it, stands; `None` if nothing of it is shown.
+    /// The place of its content or of the note about it; `None` if nothing is shown.
     pub place: Option<Place>,
-    /// The document that it was found in, such as the e-mail that it is attached to; `None` for those that messages
-    /// hold themselves.
+    /// The document that contains it, such as the e-mail that it is attached to; `None` for documents directly in
+    /// messages.
     pub inside: Option<DocumentId>,
     /// The outcome.
     pub outcome: DocumentOutcome,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The bytes of content that stand in the request for it, before base64: 0 where none does.
+    /// The bytes of its content in the request, before base64; 0 if there are none.
     pub bytes: u64,
-    /// About how many tokens that content costs the model: 0 where none stands there. An estimate; providers count in
-    /// ways of their own.
+    /// The estimated tokens of that content; 0 if there is none. Providers count differently.
     pub tokens: u64,
 }
 
@@ -134,29 +132,29 @@ fn media_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MediaType, D
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DocumentOutcome {
-    /// It stands where it came from, as it is.
+    /// It is shown unchanged in its original place.
     Native,
-    /// It stands as it is in the user message that follows the tool results.
+    /// It is shown unchanged in the user message that follows the tool results.
     Synthetic,
     /// Its own text is shown.
     Text,
-    /// It stands in another encoding, natively: an image re-encoded or scaled, a PDF cut to its first pages with the
+    /// It is shown natively in another encoding: an image re-encoded or scaled, a PDF cut to its first pages with the
     /// text of the others.
     Reencoded,
-    /// Its pages are shown as images, those with text as text.
+    /// Its pages are shown as images, and pages with text as text.
     Rendered,
-    /// Text that a converter made of it is shown.
+    /// Text extracted by a converter is shown.
     Converted,
     /// A label says why it is not shown, or where it is shown.
     Note,
-    /// The tool's handler keeps it from the model.
+    /// The tool's handler withholds it from the model.
     Withheld,
-    /// It makes the request impossible, because its author must know.
+    /// It makes the request fail, because the author must be informed.
     Error,
 }
 
 impl DocumentOutcome {
-    /// The word in reports.
+    /// The name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -178,7 +176,7 @@ impl fmt::Display for DocumentOutcome {
     }
 }
 
-/// Why a document has its outcome. Its `Display` is a sentence without full stop, with nothing secret in it.
+/// The reason for an outcome. `Display` is a sentence without full stop and without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     kind: ReasonKind,
@@ -190,12 +188,12 @@ impl Reason {
         Self { kind, text: text.into() }
     }
 
-    /// The reason as far as a program acts on it.
+    /// The kind of reason, for programs.
     pub fn kind(&self) -> ReasonKind {
         self.kind
     }
 
-    /// The reason for people.
+    /// The reason as text for people.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -223,45 +221,45 @@ impl<'de> Deserialize<'de> for Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReasonKind {
-    /// The place takes the document as it is.
+    /// The place accepts the document unchanged.
     Accepted,
-    /// The provider fetches it from its address.
+    /// The provider fetches it from its URL.
     PassedUrl,
-    /// A tool result does not take it, the message after it does.
+    /// The tool result does not accept it, but the message after it does.
     NotInResult,
     /// It is text.
     ReadsAsText,
-    /// A converter made text of it.
+    /// A converter extracted its text.
     MadeText,
-    /// A converter brought it into a form that the place takes.
+    /// A converter brought it into a form that the place accepts.
     Transcoded,
-    /// A converter made images of its pages.
+    /// A converter rendered its pages as images.
     Rendered,
-    /// Its content stands in the window already.
+    /// Its content is already in the window.
     ShownBefore,
-    /// The tool's handler keeps it from the model.
+    /// The tool's handler withholds it from the model.
     Withheld,
     /// The call was cancelled.
     Cancelled,
-    /// Its content cannot be had.
+    /// Its content is not available.
     Missing,
     /// It has no content.
     Empty,
-    /// It claims to be text and cannot be decoded.
+    /// It is declared as text but cannot be decoded.
     Unreadable,
-    /// No place of the model takes its media type, and no text was made of it.
+    /// No place of the model accepts its media type, and there is no converted text.
     Unsupported,
-    /// It cannot be brought into a form that a place of the model takes, or it does not open.
+    /// It cannot be brought into a form that the model accepts, or it cannot be opened.
     Unfit,
-    /// It is larger than any place of the model takes.
+    /// It exceeds the size limit of every place of the model.
     TooLarge,
-    /// The request holds as many documents as the model takes.
+    /// The request already contains the maximum number of documents.
     TooMany,
-    /// The request is as large as the model takes.
+    /// The request has reached the maximum size.
     RequestFull,
-    /// The documents of the request cost as many tokens as they may.
+    /// The documents of the request have used up the token budget.
     OverBudget,
-    /// The sentence alone tells: the decision was read from a log.
+    /// Only the sentence is known, because the decision was read from a log.
     Told,
 }
 
@@ -291,14 +289,14 @@ impl ReasonKind {
     }
 }
 
-/// A document reference in a tool's output or an event that stands for none of its documents: forged, or of another
-/// conversation. It is shown as the text that it is.
+/// A document reference in a tool's output or an event that matches none of its documents: forged, or from another
+/// conversation. It is shown as plain text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct UnresolvedReference {
-    /// The id that the reference claims.
+    /// The id in the reference.
     pub document_id: DocumentId,
-    /// The internal name of the tool whose output holds it.
+    /// The internal name of the tool whose output contains it.
     pub tool_name: Option<String>,
     /// The wire id of the call.
     pub tool_call_id: Option<String>,

@@ -1,4 +1,4 @@
-//! Routing with what it needs at hand, for programs that call providers without an agent.
+//! Routing with loading and conversion, for programs that call providers without an agent.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::materials::gather::gather;
 use crate::options::RouteOptions;
 use crate::render::{Routing, route};
 
-/// [`gather`] and [`route`] in one, for one model. Material that was brought for one request is there for the next, as
-/// long as its messages hold the document; material that could not be had is asked for again.
+/// [`gather`] and [`route`] combined, for one model. Materials of one request are reused for the next, as long as its
+/// messages contain the document; materials that were not available are requested again.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +43,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// Routing for a model, of documents that are in memory.
+    /// Creates a router for a model and for documents in memory.
     pub fn new(capabilities: ModelCapabilities) -> Self {
         Self {
             capabilities,
@@ -62,29 +62,29 @@ impl Router {
         self
     }
 
-    /// Loads documents that are not in memory from a store, and keeps there what is fetched.
+    /// Sets the store from which documents are loaded and in which fetched content is kept.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn DocumentStore>) -> Self {
         self.store = store;
         self
     }
 
-    /// Fetches external documents whose content is to be shown.
+    /// Sets the fetcher for external documents whose content is to be shown.
     #[must_use]
     pub fn fetcher(mut self, fetcher: impl Fetcher + 'static) -> Self {
         self.fetcher = Some(Arc::new(fetcher));
         self
     }
 
-    /// Adds a converter; the first one that knows a type is asked.
+    /// Adds a converter; the first one that supports a type is used.
     #[must_use]
     pub fn converter(mut self, converter: impl Converter + 'static) -> Self {
         self.converters.push(Arc::new(converter));
         self
     }
 
-    /// The messages as the model is to see them, and the report. `tools` are those of the request, whose wire names
-    /// labels use.
+    /// Returns the messages as the model should see them, and the report. `tools` are those of the request; labels use
+    /// their wire names.
     ///
     /// # Errors
     /// As [`route`].

@@ -25,7 +25,7 @@ use attache_core::{
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{
-    ConvertedText, DocumentBudget, Label, LabelProfile, Material, Materials, ReadLabel, Repeats,
+    BackReferences, ConvertedText, DocumentBudget, Label, LabelProfile, Material, Materials, ReadLabel,
     RouteOptions, Routing, decode_text, fence_text, gather, plan, route, tame, unfence, unresolved, walk,
     walk_value,
 };
@@ -182,8 +182,9 @@ fn messages_and_documents() {
 // The documents that are left out are found by looking at those after them alone.
 #[test]
 fn repeats_that_are_left_out() {
-    let tight = |repeats| RouteOptions::new().with_repeats(repeats).with_budget(DocumentBudget::Tokens(60));
-    for repeats in [Repeats::AcrossMessages, Repeats::Everywhere, Repeats::Never] {
+    let tight =
+        |repeats| RouteOptions::new().with_back_references(repeats).with_budget(DocumentBudget::Tokens(60));
+    for repeats in [BackReferences::AcrossMessages, BackReferences::Everywhere, BackReferences::Never] {
         let options = tight(repeats);
         let name = |what: &str| format!("{what}, {repeats:?}");
         routing(&name("one document again and again"), 300, "anthropic", &options, |n| {

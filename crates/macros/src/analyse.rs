@@ -5,8 +5,8 @@ use quote::format_ident;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Error, FnArg, Ident, Pat, PatType, ReceiverKind, Result, ReturnType, Safety, Signature, Type,
-    TypePath,
+    Attribute, Error, FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, ReceiverKind, Result,
+    ReturnType, Safety, Signature, Type, TypePath,
 };
 
 use crate::options::{ArgOptions, ToolOptions};
@@ -72,6 +72,13 @@ impl ToolFn {
                 Ok(input) => inputs.push(input),
                 Err(error) => add(&mut problems, error),
             }
+        }
+        if let ReturnType::Type(_, ty) = &sig.output
+            && let Some(bytes) = bytes_in(ty)
+        {
+            let text = "return `Document::new(bytes)`: a model reads bytes as numbers (where numbers are meant, \
+                        return wider ones, such as `u16`)";
+            add(&mut problems, Error::new_spanned(bytes, text));
         }
         plain::signature(sig);
         for (span, name) in duplicates(&inputs) {
@@ -220,6 +227,40 @@ fn refuse_type(ty: &Type) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::new_spanned(ty, text))
+}
+
+/// Names of types that hold what a call returns, in their first argument.
+const AROUND: [&str; 7] = ["Result", "Option", "ToolReturn", "Box", "Arc", "Rc", "Cow"];
+
+/// The bytes that a function returns, maybe within others.
+fn bytes_in(ty: &Type) -> Option<&Type> {
+    let is_byte = |item: &Type| last_segment(item).is_some_and(|name| name == "u8");
+    match ty {
+        Type::Group(group) => bytes_in(&group.elem),
+        Type::Paren(paren) => bytes_in(&paren.elem),
+        Type::Reference(reference) => bytes_in(&reference.elem),
+        Type::Array(array) => is_byte(&array.elem).then_some(ty),
+        Type::Slice(slice) => is_byte(&slice.elem).then_some(ty),
+        Type::Path(TypePath { path, .. }) => {
+            let last = path.segments.last()?;
+            let mut types = match &last.arguments {
+                PathArguments::AngleBracketed(arguments) => Some(arguments.args.iter()),
+                _ => None,
+            }
+            .into_iter()
+            .flatten()
+            .filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            match types.next() {
+                None => ["Bytes", "BytesMut"].iter().any(|name| last.ident == name).then_some(ty),
+                Some(item) if last.ident == "Vec" => is_byte(item).then_some(ty),
+                Some(inner) => AROUND.iter().any(|name| last.ident == name).then(|| bytes_in(inner))?,
+            }
+        }
+        _ => None,
+    }
 }
 
 fn duplicates(inputs: &[Input]) -> Vec<(Span, String)> {

@@ -1,6 +1,6 @@
-//! `#[tool]` makes a tool of a function, `#[toolbox]` makes tools of methods.
+//! `#[tool]` turns a function into a tool, `#[toolbox]` turns methods into tools.
 //!
-//! Users of the `attache` crate find both there; this crate is for those who build on `attache-core` alone.
+//! Both are re-exported by the `attache` crate; use this crate directly only if you depend on `attache-core` alone.
 //!
 //! ```
 //! use attache_core::{Arguments, Document, Tool, ToolContext};
@@ -41,67 +41,67 @@ use proc_macro2::TokenStream as TokenStream2;
 use quote::quote;
 use syn::{Path, parse_quote};
 
-/// Makes a tool of a function.
+/// Turns a function into a tool.
 ///
-/// The function stays as it is. Beside it, with its visibility, stands `fn NAME_tool() -> impl Tool`, whose value an
-/// agent takes. (A method becomes a tool by [`macro@toolbox`] on its impl block.)
+/// The function itself is not changed. The attribute adds `fn NAME_tool() -> impl Tool` with the same visibility; pass
+/// its value to an agent. (To turn a method into a tool, use [`macro@toolbox`] on its impl block.)
 ///
 /// # The function
-/// It is sync or async. Each parameter is one property of the input schema; its type is owned and implements
-/// `serde::Deserialize` and `schemars::JsonSchema`, in which doc comments describe the fields. (Whoever does not depend
-/// on schemars derives it with `#[schemars(crate = "attache_core::schemars")]`.) A parameter that serde makes of
-/// nothing, an `Option`, need not be given. A `ToolContext` or `&ToolContext` is passed the call's context and is not
-/// in the schema. It returns anything that serde can serialise, with documents anywhere in it, or a `Result` of that,
-/// by whatever name, with an error that converts into `ToolError`.
+/// It is sync or async. Each parameter is one property of the input schema; its type must be owned and implement
+/// `serde::Deserialize` and `schemars::JsonSchema`, where doc comments describe the fields. (If you do not depend on
+/// schemars, derive it with `#[schemars(crate = "attache_core::schemars")]`.) A parameter that serde can create from
+/// nothing, such as an `Option`, is optional. A `ToolContext` or `&ToolContext` parameter receives the call's context
+/// and is not in the schema. The function returns anything that serde can serialise, with documents anywhere in it, or
+/// a `Result` of that (also through a type alias) with an error that converts into `ToolError`.
 ///
-/// An application can change what the attribute states: `find_tool().with_metadata(…)`, `with_spec`, `with_outcome`.
-/// With the feature `discovery` of `attache-core` it finds the tool without being given it: `Discovery`.
+/// An application can override the settings of the attribute: `find_tool().with_metadata(…)`, `with_spec`,
+/// `with_outcome`. With the feature `discovery` of `attache-core`, it can find the tool automatically with `Discovery`.
 ///
 /// # Options
 /// | `#[tool(…)]` | meaning |
 /// | --- | --- |
 /// | `name = "calculator.add"` | the internal name; the function's by default |
-/// | `description = "…"` | what the model reads; the doc comment by default; `""` says that none is meant |
+/// | `description = "…"` | the description for the model; the doc comment by default; `""` for none |
 /// | `effect = "read"` | `read`, `idempotent` or `effect`, the default |
-/// | `timeout = "30s"` | `ms`, `s`, `m` or `h`; the agent's default where none is set |
-/// | `approval` | each call waits until somebody approves it |
-/// | `return_direct` | its output is the answer |
+/// | `timeout = "30s"` | in `ms`, `s`, `m` or `h`; the agent's default if not set |
+/// | `approval` | each call requires approval |
+/// | `return_direct` | its output is the final answer |
 /// | `blocking` | it blocks its thread |
-/// | `sequential` | nothing runs beside it |
-/// | `poll` | it is there to be asked again and again: equal results are no lack of progress |
-/// | `finish` | its success ends the run; it stays available at a limit, when other tools are off |
-/// | `max_calls = 3` | the most calls in one run; the run's limit where none is set |
-/// | `enabled = false` | the model is not offered it |
-/// | `strict` | APIs hold the model to the schema where they can, and arguments are taken as they are: `"5"` is no 5, one value is no array of one |
-/// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, held against the model before a run |
-/// | `always_visible` | the model reads all of it from the start, however many tools there are |
-/// | `tags = "money, tax"` | words by which it is found among many tools |
-/// | `returns = "…"`, `returns_example = …` | what a call returns, for a model that asks for the details |
-/// | `crate = "…"` | the path of `attache_core`, where it has another name |
+/// | `sequential` | no other call runs in parallel with it |
+/// | `poll` | it is meant for polling: equal results do not count as a lack of progress |
+/// | `finish` | a successful call ends the run; it stays available at a limit, when other tools are disabled |
+/// | `max_calls = 3` | the maximum number of calls in one run; the run's limit if not set |
+/// | `enabled = false` | it is not offered to the model |
+/// | `strict` | APIs enforce the schema if they can, and arguments are not corrected: `"5"` is not accepted for 5, nor one value for an array of one |
+/// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, checked against the model before a run |
+/// | `always_visible` | the model sees the full definition from the start, regardless of the number of tools |
+/// | `tags = "money, tax"` | search words for finding it among many tools |
+/// | `returns = "…"`, `returns_example = …` | a description of the return value, for a model that asks for details |
+/// | `crate = "…"` | the path of `attache_core`, if it has another name |
 ///
 /// | `#[arg(…)]` on a parameter | meaning |
 /// | --- | --- |
-/// | `description = "…"` | what the model reads; a doc comment on the parameter does the same |
+/// | `description = "…"` | the description for the model; same as a doc comment on the parameter |
 /// | `rename = "…"` | its name in the schema |
-/// | `example = …` | an example in the schema; if every required argument has one, so has the tool |
-/// | `default`, `default = …` | its value when it is left out: the type's default, or an expression |
-/// | `required` | it must be given, although its type is optional |
-/// | `flat` | the fields of its struct are arguments of their own; a tool whose type has no named fields, or has one that another argument has, is refused when tools are gathered |
+/// | `example = …` | an example in the schema; if every required argument has one, the tool gets an example too |
+/// | `default`, `default = …` | the value if it is missing: the type's default, or an expression |
+/// | `required` | it is required, although its type is optional |
+/// | `flat` | the fields of its struct become separate arguments; a tool whose type has no named fields, or a field with the name of another argument, is rejected when tools are collected |
 ///
-/// # Arguments that do not fit
-/// The function is not called. The model reads which tool, every path that does not fit and what was expected there,
-/// and which arguments exist. Unknown ones are ignored.
+/// # Invalid arguments
+/// The function is not called. The model reads the name of the tool, each invalid path with the expected value, and the
+/// existing arguments. Unknown arguments are ignored.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expanded(function::expand, parse_quote!(::attache_core), options, item)
 }
 
-/// Makes tools of the methods of an impl block that are marked `#[tool]`.
+/// Turns the methods of an impl block that are marked `#[tool]` into tools.
 ///
-/// The block stays as it is. The type gets two methods: `into_tools(self)` and, for those who keep a handle,
-/// `tools(self: &Arc<Self>)`, which yield `Vec<Arc<dyn Tool>>`. The tools share one value in an `Arc`, so the type is
-/// `Send + Sync + 'static`; a method takes `&self`, `self: Arc<Self>`, `self: &Arc<Self>` or no receiver, and is of
-/// any visibility. `#[tool(…)]` knows the options of [`macro@tool`], except `crate`, which is an option of the
+/// The block itself is not changed. The type gets two methods: `into_tools(self)` and, if you keep a handle,
+/// `tools(self: &Arc<Self>)`; both return `Vec<Arc<dyn Tool>>`. The tools share one value in an `Arc`, so the type must
+/// be `Send + Sync + 'static`; a method takes `&self`, `self: Arc<Self>`, `self: &Arc<Self>` or no receiver, and may
+/// have any visibility. `#[tool(…)]` supports the options of [`macro@tool`], except `crate`, which is an option of the
 /// toolbox.
 ///
 /// ```

@@ -161,7 +161,7 @@ mod inner {
 
     /// Is disabled, strict and private.
     #[attache_macros::tool(enabled = false, strict)]
-    fn hidden(mut list: Vec<u8>) -> Vec<u8> {
+    fn hidden(mut list: Vec<u16>) -> Vec<u16> {
         list.reverse();
         list
     }

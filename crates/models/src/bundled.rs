@@ -1,4 +1,4 @@
-//! The providers that come with attache.
+//! The providers that are bundled with attache.
 
 #[cfg(feature = "openai")]
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 use crate::registry::Registry;
 
 impl Registry {
-    /// The providers whose features of this crate are enabled, and with `openai` every bundled profile.
+    /// Creates a registry of the providers whose crate features are enabled; `openai` includes every bundled profile.
     pub fn bundled() -> Self {
         add(Self::empty())
     }

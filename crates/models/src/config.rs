@@ -8,27 +8,38 @@ use toml::Table;
 
 use crate::registry::Registry;
 
-/// Why text is no configuration.
+/// The reason why a text is not a valid configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// It is not TOML, or has a section that is unknown.
+    /// The text is not TOML or has an unknown section.
     #[error("the configuration is not valid: {0}")]
     Syntax(String),
-    /// Its part about models is wrong.
+    /// The capabilities section is invalid.
     #[error("{0}")]
     Capabilities(#[from] MatrixError),
-    /// A profile of its providers is wrong.
+    /// A provider profile is invalid.
     #[cfg(feature = "openai")]
     #[error("{0}")]
     Profiles(#[from] attache_openai::ProfileError),
-    /// It describes providers, and the feature that speaks to them is not enabled.
+    /// The text defines providers, but the required feature is not enabled.
     #[error("[providers] describes servers with an API of OpenAI's, which this program was built without")]
     NoProfiles,
-    /// Its part about uploads is wrong.
+    /// The uploads setting is invalid.
     #[error("{0}")]
     Uploads(String),
-    /// A name for a model holds a slash, so that it could not be told from a provider's model.
+    /// A provider contains a variable `${NAME}`, which only `attache_config::Config` substitutes.
+    #[error(
+        "the profile {profile} is not valid: nobody fills in {variable} here; read the file by `attache_config::Config`, \
+         or name the variable in `key.variables` or `header_variables`"
+    )]
+    Variable {
+        /// The server's name.
+        profile: String,
+        /// The variable as it is written, `${NAME}`.
+        variable: String,
+    },
+    /// An alias contains a slash, so that it cannot be distinguished from `provider/model`.
     #[error("the name {0:?} for a model holds a slash")]
     Name(String),
 }
@@ -43,26 +54,33 @@ struct Config {
 }
 
 impl Registry {
-    /// Adds what a configuration says, in TOML:
+    /// Adds the settings of a configuration in TOML:
     ///
-    /// * `uploads = true`: models upload large documents once, where their API has files. A size instead of `true`, as in
-    ///   `uploads = "2 MiB"`, says from which on; a table says both that and for how long files are kept,
+    /// * `uploads = true`: models upload large documents once, if their API supports files. A size instead of `true`,
+    ///   as in `uploads = "2 MiB"`, sets the minimum size; a table sets both that and how long files are kept,
     ///   `uploads = { above = "2 MiB", hours = 2 }`.
     /// * `[providers.NAME]`: a compatible server as a profile, with the members of `attache_openai::Profile`; `like`
-    ///   names a profile to start from, whose variables do not move a `base_url` that is said here. A bundled one of the
-    ///   same name is changed member by member. Its rows are those of `family`; of a new one without, those of
-    ///   `[capabilities.NAME]` if there is such a section, else those of `like`.
-    /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
-    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::capability::Matrix). A section that
-    ///   [no provider has](Self::families_of_nobody) is kept, and told as a warning of `tracing`: providers may be added later.
+    ///   names a base profile, whose variables do not override a `base_url` that is set here. A bundled profile of the
+    ///   same name is changed member by member. The capability rows are those of `family`; for a new profile without
+    ///   `family`, those of `[capabilities.NAME]` if there is such a section, otherwise those of `like`.
+    /// * `[models]`: aliases of models, `fast = "groq/llama-3.3-70b-versatile"`.
+    /// * `[capabilities]`: capabilities of models, in the form of the [`Matrix`](attache_core::capability::Matrix). A
+    ///   section that [no provider uses](Self::families_of_nobody) is kept and logged as a `tracing` warning: providers
+    ///   may be added later.
     ///
-    /// These are four sections of an `attache.toml`. `attache_config::Config` reads all of one.
+    /// These are four sections of an `attache.toml`. `attache_config::Config` reads the whole file.
     ///
     /// # Errors
-    /// [`ConfigError`] says what is wrong and where.
+    /// [`ConfigError`] with the problem and its place.
     pub fn with_config(self, text: &str) -> Result<Self, ConfigError> {
         let Config { uploads, mut providers, models, capabilities } =
             toml::from_str(text).map_err(|error| ConfigError::Syntax(error.message().to_owned()))?;
+        if let Some((profile, variable)) =
+            providers.iter().find_map(|(name, profile)| Some((name, variable(profile)?)))
+        {
+            let (profile, variable) = (profile.clone(), variable.to_owned());
+            return Err(ConfigError::Variable { profile, variable });
+        }
         for (name, profile) in &mut providers {
             // The section that has the server's own name is about the server.
             if let Some(profile) = profile.as_table_mut()
@@ -92,8 +110,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The families of the matrix that are not bundled, that no provider has, and that no other family is like: their rows
-    /// count for no model.
+    /// The families of the matrix that are not bundled, that no provider uses, and that no other family is based on:
+    /// their rows apply to no model.
     pub fn families_of_nobody(&self) -> impl Iterator<Item = &str> {
         let bundled = Matrix::bundled();
         let is_bundled = |family: &str| bundled.families().any(|known| known == family);
@@ -129,6 +147,20 @@ impl Registry {
     #[cfg(not(feature = "openai"))]
     fn with_profiles(self, tables: &Table) -> Result<Self, ConfigError> {
         if tables.is_empty() { Ok(self) } else { Err(ConfigError::NoProfiles) }
+    }
+}
+
+/// The first `${NAME}` in a value.
+fn variable(value: &toml::Value) -> Option<&str> {
+    match value {
+        toml::Value::String(text) => {
+            let (_, name) = text.split_at(text.find("${")?);
+            let end = name.find('}')?;
+            name.get(..=end)
+        }
+        toml::Value::Array(items) => items.iter().find_map(variable),
+        toml::Value::Table(members) => members.values().find_map(variable),
+        _ => None,
     }
 }
 

@@ -1,10 +1,10 @@
-//! Why a name leads to no model.
+//! The reason why a name cannot be resolved to a model.
 
 use std::fmt;
 
 use attache_core::ProviderError;
 
-/// Why a name leads to no model.
+/// The reason why a name cannot be resolved to a model.
 #[non_exhaustive]
 pub struct RegistryError {
     /// The name as given.
@@ -19,16 +19,15 @@ pub struct RegistryError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unresolved {
-    /// It is not `provider/model`, and no name of the configuration either. The names that were perhaps meant, the best
-    /// first.
+    /// It is neither `provider/model` nor an alias of the configuration. Contains similar names, best first.
     NotAModel(Vec<String>),
-    /// It names no model of this provider.
+    /// The provider has no such model.
     NoModel,
-    /// There is no such provider. The whole names that were perhaps meant, the best first.
+    /// There is no such provider. Contains similar full names, best first.
     NoProvider(Vec<String>),
-    /// The provider sends nothing over a wire, so it has no codec and no address.
+    /// The provider does not use a wire protocol, so it has no codec and no address.
     NoWire,
-    /// Something must be set up first, such as a key.
+    /// Required setup is missing, such as a key.
     Setup(ProviderError),
 }
 

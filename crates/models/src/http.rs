@@ -1,9 +1,9 @@
-//! The ways in which models of a registry reach their servers.
+//! HTTP settings of the models of a registry.
 
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 
-/// The way of models to their servers: the client, time limits, retries, credentials. An option that is not set is as it
-/// would be without: the client of the process, the defaults, and credentials from the environment.
+/// HTTP settings of models: client, timeouts, retries, credentials. Options that are not set have their defaults: the
+/// client of the process, default timeouts and retries, and credentials from the environment.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,18 +20,18 @@ use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct HttpSettings {
-    /// The client: the built-in one with a pool of its own or hooks, or a `reqwest::Client`.
+    /// The client: the built-in one with its own pool or hooks, or a `reqwest::Client`.
     pub client: Option<HttpClient>,
-    /// The time limits; those of the client otherwise.
+    /// The timeouts; otherwise those of the client.
     pub timeouts: Option<Timeouts>,
-    /// When to ask again.
+    /// The retry policy.
     pub retry: Option<RetryPolicy>,
-    /// The credentials, in the place of those in the environment.
+    /// The credentials, instead of those in the environment.
     pub auth: Option<Auth>,
 }
 
 impl HttpSettings {
-    /// Nothing is set.
+    /// Creates settings with nothing set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,14 +43,14 @@ impl HttpSettings {
         self
     }
 
-    /// Sets the time limits.
+    /// Sets the timeouts.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);
         self
     }
 
-    /// Sets when to ask again.
+    /// Sets the retry policy.
     #[must_use]
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = Some(retry);

@@ -1,8 +1,8 @@
 //! Models by name, and wrappers around models.
 //!
 //! [`Registry`] turns `provider/model` into a [`ModelHandle`](attache_core::ModelHandle), or into the codec that shows
-//! what would be sent. It knows the providers whose features are enabled, every bundled profile of a compatible server,
-//! and what a configuration or an author adds:
+//! what would be sent. It contains the providers whose features are enabled, every bundled profile of a compatible
+//! server, and additions from a configuration or from code:
 //!
 //! ```
 //! use attache_models::Registry;

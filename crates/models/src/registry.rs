@@ -1,29 +1,30 @@
-//! From `provider/model` to a model.
+//! Resolves `provider/model` to a model.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::capability::Matrix;
+use attache_core::near::near;
 use attache_core::{ModelCapabilities, ModelHandle, ProviderError};
-use attache_transport::{Codec, Environment, HttpClient, HttpModel, ListedModel, Network, Uploads};
+use attache_transport::{
+    Codec, Environment, HttpClient, HttpModel, ListedModel, Network, Uploads, shown_url,
+};
 
 use crate::error::{RegistryError, Unresolved};
 use crate::http::HttpSettings;
 
-/// The likeness, of 1, from which on a name is offered for another.
-const LIKENESS: f64 = 0.75;
-/// The most such names that are offered.
+/// The most names that are offered for another.
 const OFFERED: usize = 3;
 /// The longest chain of names that stand for each other.
 const MAX_NAMES: usize = 8;
 /// Stands for a model where none is meant.
 const ANY: &str = "any";
 
-/// Providers by name, and names for models. Cheap to clone.
+/// Providers by name, and aliases of models. Cheap to clone.
 ///
-/// A registry is a value: each `with_` adds to it or replaces what has the same name.
-#[derive(Clone, Debug)]
+/// A registry is a value: each `with_` method adds an entry or replaces the one with the same name.
+#[derive(Clone)]
 pub struct Registry {
     providers: BTreeMap<String, Entry>,
     names: BTreeMap<String, String>,
@@ -40,19 +41,19 @@ pub struct Registry {
     pub(crate) profiles: Arc<attache_openai::Profiles>,
 }
 
-/// The parts that a provider is made with.
-#[derive(Clone, Debug)]
+/// The settings from which a provider is created.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
     /// The capabilities of models.
     pub matrix: Arc<Matrix>,
-    /// Where keys and addresses are read from.
+    /// The environment from which keys and addresses are read.
     pub environment: Environment,
-    /// Where the API is, instead of its usual address.
+    /// The base URL of the API, instead of the default.
     pub base_url: Option<String>,
-    /// The uploader of large documents, if that is wanted.
+    /// The uploader of large documents, if enabled.
     pub uploads: Option<Uploads>,
-    /// How its servers are reached. A provider of one's own may leave it alone.
+    /// The HTTP settings for its servers. A custom provider may ignore them.
     pub http: HttpSettings,
 }
 
@@ -119,8 +120,28 @@ impl fmt::Debug for Entry {
     }
 }
 
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.base_url.as_deref().map(shown_url);
+        let mut out = f.debug_struct("Settings");
+        out.field("base_url", &url).field("http", &self.http).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("providers", &self.providers)
+            .field("names", &self.names)
+            .field("base_url", &self.base_url.as_deref().map(shown_url))
+            .field("http", &self.http)
+            .field("http_of", &self.http_of)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Registry {
-    /// No providers, the bundled matrix, the variables of the process.
+    /// Creates a registry without providers, with the bundled matrix and the environment variables of the process.
     pub fn empty() -> Self {
         Self {
             providers: BTreeMap::new(),
@@ -137,7 +158,8 @@ impl Registry {
         }
     }
 
-    /// Adds a provider over HTTP: what makes a codec for a model of that name. `family` is its section of the matrix.
+    /// Adds an HTTP provider: a function that creates the codec for a model name. `family` is its section of the
+    /// matrix.
     #[must_use]
     pub fn with_codec<C: Codec + Clone>(
         mut self,
@@ -149,8 +171,8 @@ impl Registry {
         self
     }
 
-    /// Adds another codec to a provider, for its models of which `speaks` says so by what the table of capabilities knows
-    /// of them: a platform may have models that speak different APIs. Without that provider it is one by itself.
+    /// Adds another codec to a provider, for the models for which `speaks` returns true given their capabilities: a
+    /// platform may have models with different APIs. If the provider does not exist, it is added.
     #[must_use]
     pub fn with_codec_for<C: Codec + Clone>(
         mut self,
@@ -168,7 +190,8 @@ impl Registry {
         self
     }
 
-    /// Adds any other provider: what makes a handle for a model of that name. `family` is its section of the matrix.
+    /// Adds any other provider: a function that creates the handle for a model name. `family` is its section of the
+    /// matrix.
     #[must_use]
     pub fn with_provider(
         mut self,
@@ -181,43 +204,43 @@ impl Registry {
         self
     }
 
-    /// Lets `name` stand for a model, given as `provider/model` or as another such name.
+    /// Adds `name` as an alias of a model, given as `provider/model` or as another alias.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>, model: impl Into<String>) -> Self {
         self.names.insert(name.into(), model.into());
         self
     }
 
-    /// Sets what is known of models.
+    /// Sets the capability matrix.
     #[must_use]
     pub fn with_matrix(mut self, matrix: impl Into<Arc<Matrix>>) -> Self {
         self.matrix = matrix.into();
         self
     }
 
-    /// Sets where keys and addresses are read from.
+    /// Sets the environment from which keys and addresses are read.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self
     }
 
-    /// Sets where the APIs are, instead of their usual addresses.
+    /// Sets the base URL of the APIs, instead of the defaults.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
         self
     }
 
-    /// Lets models upload large documents once, where their API has files, or no longer does. All models of the
-    /// registry share what was uploaded, as far as their address and credentials are the same.
+    /// Enables or disables the upload of large documents, which are uploaded once if the API supports files. Models of
+    /// the registry with the same address and credentials share uploaded files.
     #[must_use]
     pub fn with_uploads(mut self, uploads: impl Into<Option<Uploads>>) -> Self {
         self.uploads = uploads.into();
         self
     }
 
-    /// Sets how models reach their servers: client, time limits, retries, credentials.
+    /// Sets the HTTP settings of all models: client, timeouts, retries, credentials.
     #[must_use]
     pub fn with_http(mut self, http: HttpSettings) -> Self {
         self.http = http;
@@ -225,7 +248,7 @@ impl Registry {
         self
     }
 
-    /// Sets how models of one provider, by its name, reach their servers. An option that is not set here is the one of
+    /// Sets the HTTP settings of one provider, by name. Options that are not set here are taken from
     /// [`with_http`](Self::with_http).
     #[must_use]
     pub fn with_http_of(mut self, provider: impl Into<String>, http: HttpSettings) -> Self {
@@ -245,7 +268,7 @@ impl Registry {
         http
     }
 
-    /// The uploader of large documents, if that is wanted.
+    /// The uploader of large documents, if enabled.
     pub fn uploads(&self) -> Option<&Uploads> {
         self.uploads.as_ref()
     }
@@ -255,20 +278,20 @@ impl Registry {
         &self.matrix
     }
 
-    /// The providers' names in order, each with its family in the matrix.
+    /// The provider names in order, each with its family in the matrix.
     pub fn providers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.providers.iter().map(|(name, entry)| (name.as_str(), entry.family.as_str()))
     }
 
-    /// The names that stand for models, in order, each with the model.
+    /// The aliases in order, each with its model.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.names.iter().map(|(name, model)| (name.as_str(), model.as_str()))
     }
 
-    /// The model of that name, with its key from the environment.
+    /// Returns the model of that name, with its key from the environment.
     ///
     /// # Errors
-    /// [`RegistryError`] says what is wrong with the name, what was perhaps meant, or what must be set up.
+    /// [`RegistryError`] with the problem of the name, suggestions, or the missing setup.
     pub fn model(&self, name: &str) -> Result<ModelHandle, RegistryError> {
         let (whole, entry, model) = self.resolve(name)?;
         if self.base_url.is_some() && entry.codec.is_none() {
@@ -284,8 +307,8 @@ impl Registry {
         (entry.model)(model, &settings).map_err(|error| self.error(whole, Unresolved::Setup(error)))
     }
 
-    /// The codec of that model, which makes and reads what the model's own connection would. No key is needed; address
-    /// variables count where they can be read without one.
+    /// Returns the codec of that model, which writes requests and reads responses like the model's own connection. No
+    /// key is needed; address variables are used if they can be read without one.
     ///
     /// # Errors
     /// As for [`model`](Self::model); [`Unresolved::NoWire`] for a provider without a wire.
@@ -302,12 +325,12 @@ impl Registry {
         Ok(codec)
     }
 
-    /// The models that a provider's server has, with what it says of them; `None` if its API lists none. Keys and
-    /// address come from the environment, as for [`model`](Self::model).
+    /// Lists the models of a provider's server with its information about them; `None` if its API has no such list.
+    /// Keys and address come from the environment, as for [`model`](Self::model).
     ///
     /// # Errors
-    /// [`Unresolved::NoProvider`] and [`Unresolved::NoWire`]; [`Unresolved::Setup`] with what must be set up, or with
-    /// the provider's error.
+    /// [`Unresolved::NoProvider`] and [`Unresolved::NoWire`]; [`Unresolved::Setup`] with the missing setup, or with the
+    /// provider's error.
     ///
     /// # Cancellation
     /// Dropping the future aborts the request.
@@ -330,10 +353,10 @@ impl Registry {
         network.list_models(api, codec.error_reader()).await.map(Some).map_err(setup)
     }
 
-    /// The capabilities of that model. No key is needed.
+    /// Returns the capabilities of that model. No key is needed.
     ///
     /// # Errors
-    /// As for [`model`](Self::model), but nothing needs to be set up.
+    /// As for [`model`](Self::model), except that no setup is required.
     pub fn capabilities(&self, name: &str) -> Result<ModelCapabilities, RegistryError> {
         let (_, entry, model) = self.resolve(name)?;
         Ok(match &entry.codec {
@@ -374,7 +397,8 @@ impl Registry {
     }
 
     fn near(&self, provider: &str, model: &str) -> Vec<String> {
-        alike(self.providers.keys(), provider).map(|name| format!("{name}/{model}")).collect()
+        let names = self.providers.keys().map(String::as_str);
+        near(provider, names).into_iter().map(|name| format!("{name}/{model}")).collect()
     }
 
     /// The models that a name without a provider may stand for: names like it, then providers of whom the table knows a
@@ -388,23 +412,13 @@ impl Registry {
         let models = known.into_iter().map(|(provider, _)| format!("{provider}/{name}"));
         // One that stands for itself leads nowhere.
         let names = self.names.keys().filter(|known| self.whole(known).contains('/'));
-        alike(names, name).map(str::to_owned).chain(models).take(OFFERED).collect()
+        let near = near(name, names.map(String::as_str)).into_iter();
+        near.map(str::to_owned).chain(models).take(OFFERED).collect()
     }
 
     fn error(&self, name: &str, reason: Unresolved) -> RegistryError {
         RegistryError { name: name.to_owned(), reason, providers: self.providers.keys().cloned().collect() }
     }
-}
-
-/// The names most like the one that was asked for.
-fn alike<'n>(names: impl Iterator<Item = &'n String>, asked: &str) -> impl Iterator<Item = &'n str> {
-    let asked = asked.to_lowercase();
-    let mut near: Vec<(f64, &str)> = names
-        .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &asked), name.as_str()))
-        .filter(|(score, _)| *score >= LIKENESS)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(OFFERED).map(|(_, name)| name)
 }
 
 /// The provider's name in `provider/model`.

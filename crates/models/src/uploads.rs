@@ -19,7 +19,7 @@ const UNITS: [(&str, f64); 8] = [
 /// The value of `uploads`: a switch, the size in bytes from which on, or a table of both that size and a time.
 ///
 /// # Errors
-/// What is wrong with it.
+/// One line that says what is wrong with it.
 pub(crate) fn read(value: &Value) -> Result<Option<Uploads>, String> {
     match value {
         Value::Boolean(false) => Ok(None),

@@ -1,4 +1,4 @@
-//! Content in telemetry, which is off unless somebody says otherwise.
+//! Content in telemetry, which is disabled by default.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use attache_core::{
 };
 use serde_json::{Value, json};
 
-/// The content that is exported, once [`Telemetry::with_content`](crate::Telemetry::with_content) says that some is:
-/// messages, instructions, definitions of tools, arguments and results. Of documents there are name, media type and id,
-/// never their bytes. The context that tools are given beside their arguments is never exported.
+/// The content that is exported if it is enabled with [`Telemetry::with_content`](crate::Telemetry::with_content):
+/// messages, instructions, tool definitions, arguments and results. Documents are exported with name, media type and
+/// id, never with their bytes. The context that tools receive in addition to their arguments is never exported.
 ///
 /// ```
 /// use attache_otel::{Content, ContentField, Telemetry};
@@ -51,13 +51,14 @@ pub enum ContentField {
 }
 
 impl Content {
-    /// All of it.
+    /// Exports all content.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Changes each field before it is exported, or leaves it out; a field for which `redact` panics is left out. The values have the form that the conventions give
-    /// the field; a large one may be put elsewhere here, with its address in its place.
+    /// Changes or removes each field before it is exported; a field for which `redact` panics is removed. The values
+    /// have the form that the conventions define for the field; a large value can be stored elsewhere and replaced by
+    /// its URL.
     pub fn with_redaction(
         mut self,
         redact: impl Fn(ContentField, Value) -> Option<Value> + Send + Sync + 'static,

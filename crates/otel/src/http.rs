@@ -15,11 +15,12 @@ use crate::chat::ChatCall;
 use crate::names::{CANCELLED, attribute};
 use crate::telemetry::Telemetry;
 
-/// Tells OpenTelemetry of what an HTTP client does, once it is [added](attache_transport::HttpClient::with_hook) to it.
+/// Reports the requests of an HTTP client to OpenTelemetry, once it is
+/// [added](attache_transport::HttpClient::with_hook) to it.
 ///
-/// Each attempt at a request to a model that follows one that failed is a span `chat` of its own then, and spans know the
-/// server. Other requests, such as those of tools and uploads, are spans of HTTP clients. Neither tells a path or a query, which may
-/// hold content.
+/// Each retry of a request to a model then has its own `chat` span, and spans contain the server. Other requests, such
+/// as those of tools and uploads, are HTTP client spans. None of them contains a path or a query, which may include
+/// content.
 ///
 /// ```
 /// use attache_otel::Telemetry;
@@ -62,7 +63,7 @@ impl Injector for Headers<'_> {
 }
 
 impl Telemetry {
-    /// The hook that tells OpenTelemetry of requests over HTTP.
+    /// Returns the hook that reports HTTP requests to OpenTelemetry.
     pub fn http_hook(&self) -> TelemetryHook {
         TelemetryHook {
             telemetry: self.clone(),
@@ -74,7 +75,7 @@ impl Telemetry {
 }
 
 impl TelemetryHook {
-    /// Says whether servers are told of the trace, by the program's global propagator, as they are not by default.
+    /// Sets if the trace context is sent to servers, with the program's global propagator; `false` by default.
     pub fn with_propagation(mut self, propagates: bool) -> Self {
         self.propagates = propagates;
         self

@@ -1,6 +1,6 @@
-//! Spans, metrics and events of agents, by the OpenTelemetry conventions for generative AI.
+//! Spans, metrics and events of agents, according to the OpenTelemetry conventions for generative AI.
 //!
-//! [`Telemetry`] looks on at the runs of an agent and tells OpenTelemetry of them:
+//! [`Telemetry`] observes the runs of an agent and reports them to OpenTelemetry:
 //!
 //! ```
 //! use attache_agent::Agent;
@@ -17,12 +17,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A run is a span `invoke_agent`, and has spans of each request to the model (`chat`) and each tool that runs
-//! (`execute_tool`) beside one another. They are current while their work is polled, so that spans which a tool or an
-//! agent inside makes, by OpenTelemetry or by `tracing-opentelemetry`, stand below them.
+//! A run is a span `invoke_agent` with child spans for each request to the model (`chat`) and each tool execution
+//! (`execute_tool`). They are current while their work is polled, so that spans created by a tool or a nested agent,
+//! with OpenTelemetry or `tracing-opentelemetry`, become their children.
 //!
-//! No content is exported, unless [`Telemetry::with_content`] says so: no message, no argument, no result, no text of an
-//! error.
+//! No content is exported unless it is enabled with [`Telemetry::with_content`]: no messages, arguments, results or
+//! error texts.
 
 mod chat;
 mod content;

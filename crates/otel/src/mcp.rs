@@ -15,10 +15,11 @@ impl Injector for Pairs {
 }
 
 impl Telemetry {
-    /// Says on the span of the tool under way what it asks an MCP server (`mcp.method.name`, `mcp.protocol.version`,
-    /// `mcp.session.id`), and yields the trace for the request's `_meta`, by the program's global propagator.
+    /// Records the request to an MCP server on the span of the running tool (`mcp.method.name`, `mcp.protocol.version`,
+    /// `mcp.session.id`), and returns the trace context for the request's `_meta`, from the program's global
+    /// propagator.
     ///
-    /// It fits the hook of a server of `attache-mcp`:
+    /// Use it as the hook of a server of `attache-mcp`:
     /// `server.hook(move |asked| telemetry.mcp_request(asked.method, asked.protocol_version, asked.session))`.
     pub fn mcp_request(
         &self,

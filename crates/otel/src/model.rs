@@ -17,9 +17,9 @@ use crate::chat::{Asked, ChatCall};
 use crate::telemetry::Telemetry;
 
 impl Telemetry {
-    /// The model with a span for each request. For programs that ask models themselves; and inside layers that ask
-    /// several times, such as a retry or a fallback, where an agent's one span of a request then becomes a span for each
-    /// attempt.
+    /// Wraps a model with a span for each request. It is for programs that call models themselves, and for use inside
+    /// layers that call a model several times, such as a retry or a fallback, where the agent's single span of a
+    /// request then becomes one span per attempt.
     pub fn model(&self, model: impl Into<ModelHandle>) -> ModelHandle {
         ModelHandle::new(TracedModel { telemetry: self.clone(), inner: model.into() })
     }

@@ -13,10 +13,10 @@ use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::attribute;
 
-/// Tells OpenTelemetry of the runs of agents. Cloning shares it.
+/// Reports the runs of agents to OpenTelemetry. Clones share it.
 ///
-/// It is put on an agent by [`AgentBuilder::observer`](attache_agent::AgentBuilder::observer), which takes agents inside
-/// its tools along. A program that asks models itself wraps them by [`model`](Self::model).
+/// Add it to an agent with [`AgentBuilder::observer`](attache_agent::AgentBuilder::observer), which also covers agents
+/// inside its tools. A program that calls models itself wraps them with [`model`](Self::model).
 #[derive(Clone)]
 #[must_use]
 pub struct Telemetry {
@@ -27,14 +27,14 @@ pub struct Telemetry {
     agent: Vec<KeyValue>,
 }
 
-/// The conversation that a run belongs to, such as a session. It is given to a run as a value of its own,
-/// `RunInput::with_context(ConversationId::new("…"))`, and stands in its spans as `gen_ai.conversation.id`. A run of a
-/// [session](attache_agent::Session) has the session's id there without it.
+/// The conversation that a run belongs to, such as a session. Pass it to a run with
+/// `RunInput::with_context(ConversationId::new("…"))`; it appears in the spans as `gen_ai.conversation.id`. A run of a
+/// [session](attache_agent::Session) has the session's id by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationId(Arc<str>);
 
 impl ConversationId {
-    /// The conversation of that id.
+    /// Creates a conversation id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -57,7 +57,7 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Tells the tracer and meter providers that are the program's global ones now. Events are told to nobody.
+    /// Uses the current global tracer and meter providers of the program. Events are not reported.
     pub fn new() -> Self {
         Self {
             tracer: Arc::new(global::tracer_with_scope(scope())),
@@ -68,7 +68,7 @@ impl Telemetry {
         }
     }
 
-    /// Tells that provider of spans.
+    /// Sets the provider for spans.
     pub fn with_tracer_provider<P>(mut self, provider: &P) -> Self
     where
         P: TracerProvider,
@@ -79,13 +79,13 @@ impl Telemetry {
         self
     }
 
-    /// Records metrics with that meter.
+    /// Sets the meter for metrics.
     pub fn with_meter(mut self, meter: &Meter) -> Self {
         self.metrics = Arc::new(Metrics::new(meter));
         self
     }
 
-    /// Tells that provider of events: `gen_ai.client.inference.operation.details` for each reply, and
+    /// Sets the provider for events: `gen_ai.client.inference.operation.details` for each reply, and
     /// `gen_ai.client.operation.exception` for each request that fails.
     pub fn with_logger_provider<P>(mut self, provider: &P) -> Self
     where
@@ -117,7 +117,7 @@ impl Telemetry {
         self.with(attribute::AGENT_VERSION, version.into())
     }
 
-    /// Sets what the agent is for, in a line.
+    /// Sets a one-line description of the agent.
     pub fn with_agent_description(self, description: impl Into<String>) -> Self {
         self.with(attribute::AGENT_DESCRIPTION, description.into())
     }

@@ -1,4 +1,4 @@
-//! Holds a value against a schema.
+//! Validates a value against a schema.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(crate) const MAX_STEPS: u64 = 1_000_000;
 pub(crate) const MAX_DEPTH: u32 = 256;
 
 impl Schema {
-    /// The problems of `value`, at most ten; none if it fits.
+    /// Returns the problems of `value`, at most ten; none if it is valid.
     pub fn check(&self, value: &Value) -> Vec<Violation> {
         Check::new(self, MAX_STEPS).whole(value)
     }

@@ -1,4 +1,4 @@
-//! Mends what is only written differently.
+//! Corrects mere differences in notation.
 
 use serde_json::{Map, Value};
 
@@ -12,14 +12,13 @@ use super::violation::Violation;
 const REFERENCE: [&str; 6] = ["attache.document", "documentId", "storeId", "url", "content", "metadata"];
 
 impl Schema {
-    /// Mends what is only written differently, and says what is wrong with the value then, as [`check`](Self::check)
-    /// does.
+    /// Corrects mere differences in notation and then returns the remaining problems of the value, like
+    /// [`check`](Self::check).
     ///
-    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one (a text that is
-    /// `null` or begins with `[` apart), the reference object of a document for its id, and `null` for a property that
-    /// may be left out. Whole numbers that are written as fractions, such as 5.0, become integers where the schema asks
-    /// for integers; an integer that 64 bits cannot hold is a violation. Apart from that, a value that fits is left as it
-    /// is.
+    /// These are corrected: `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one (except
+    /// a text that is `null` or begins with `[`), the reference object of a document for its id, and `null` for an
+    /// optional property. Whole numbers written as fractions, such as 5.0, become integers where the schema requires
+    /// integers; an integer that does not fit into 64 bits is a violation. Otherwise a valid value is not changed.
     pub fn coerce(&self, value: &mut Value) -> Vec<Violation> {
         let mut check = Check::of_read(self, MAX_STEPS);
         let found = check.whole(value);

@@ -24,8 +24,8 @@ impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`SchemaError`] for keywords of the wrong form, references that lead out of the schema or nowhere or back to
-    /// themselves without end, and schemas beyond the limits (64 levels, 20,000 schemas, 16 MiB of their pointers).
+    /// [`SchemaError`] for malformed keywords, references that lead outside the schema, to nothing or endlessly back to
+    /// themselves, and schemas beyond the limits (64 levels, 20,000 schemas, 16 MiB of their pointers).
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         compile_indexed(schema).map(|(schema, _)| schema)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::words::place;
 
-/// The reason why values cannot be held against a schema.
+/// The reason why a schema is invalid or unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {

@@ -1,8 +1,8 @@
-//! JSON Schema for what models write: arguments of tools and structured answers.
+//! JSON Schema for the output of models: tool arguments and structured answers.
 //!
-//! A [`Schema`] is compiled once and then used for every call. [`Schema::check`] says what is wrong with a value and
-//! where. [`Schema::coerce`] first mends what is only written differently, such as `"5"` for 5, and then checks.
-//! Nothing here does I/O, and nothing is ever fetched.
+//! A [`Schema`] is compiled once and then used for every call. [`Schema::check`] reports the problems of a value and
+//! their places. [`Schema::coerce`] first corrects mere differences in notation, such as `"5"` for 5, and then checks.
+//! This crate does no I/O and never fetches anything.
 //!
 //! ```
 //! use attache_schema::Schema;

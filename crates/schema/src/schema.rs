@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::rules::{Id, Node, Rules};
 
-/// A JSON Schema that values can be held against.
+/// A compiled JSON Schema for validating values.
 ///
-/// It knows the keywords of draft 2020-12 and, where they differ, those of the drafts before it. `format` and content
-/// keywords are hints, as the standard has them; only the formats of integers, such as `uint32` and `int64`, are
-/// ranges. References lead into the schema itself. Schemas and values may come from anybody: sizes, depths and steps
-/// are limited, and patterns are matched in a time that is linear in the text.
+/// It supports the keywords of draft 2020-12 and, where they differ, those of earlier drafts. `format` and content
+/// keywords are annotations, as in the standard; only integer formats, such as `uint32` and `int64`, are checked as
+/// ranges. References must lead into the schema itself. Schemas and values may be untrusted: sizes, depths and steps
+/// are limited, and patterns are matched in linear time.
 pub struct Schema {
     pub(crate) nodes: Vec<Node>,
     /// True if some keyword asks what the others have looked at.
@@ -17,11 +17,11 @@ pub struct Schema {
     pub(crate) unchecked: Vec<Unchecked>,
 }
 
-/// A keyword that values are not held to.
+/// A keyword that is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// The schema that has it, as a JSON pointer.
+    /// The schema with the keyword, as a JSON pointer.
     pub pointer: String,
     /// The keyword.
     pub keyword: &'static str,
@@ -30,7 +30,7 @@ pub struct Unchecked {
 }
 
 impl Schema {
-    /// The keywords that values are not held to: patterns that cannot be matched here.
+    /// The keywords that are not checked: unsupported patterns.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }

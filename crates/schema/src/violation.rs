@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::words::problem;
 
-/// One thing that is wrong with a value.
+/// One problem of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
@@ -15,7 +15,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A problem at a place of a value.
+    /// Creates a violation for a place in a value.
     pub fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { path: path.into(), problem: problem.into() }
     }

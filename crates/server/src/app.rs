@@ -105,7 +105,7 @@ impl App {
             rules,
             parking: way.parking,
             answered: way.answered,
-            before: way.goes_on.then(|| hosted.agent().log_events()),
+            goes_on: way.goes_on,
         };
         Ok(self.runs.start(new, run)?)
     }

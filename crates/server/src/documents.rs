@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentId, DocumentStore, MediaKind, StoreError, StoreErrorKind, fresh};
+use attache_agent::Session;
+use attache_core::{
+    Document, DocumentId, DocumentStore, MediaKind, Message, StoreError, StoreErrorKind, fresh,
+};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -43,6 +46,16 @@ impl Upload {
     /// The SHA-256 of its bytes in hexadecimal digits, if it was kept with them.
     pub(crate) fn sha256(&self) -> Option<&str> {
         self.facts.sha256.as_deref()
+    }
+
+    /// The document, where all is known of it without its bytes.
+    fn known(&self, store: &str) -> Option<Document> {
+        let Facts { media_type, file_name, size, .. } = &self.facts;
+        let document = Document::stored(self.id.clone(), store, media_type.as_deref()?).with_size((*size)?);
+        Some(match file_name {
+            Some(name) => document.with_file_name(name.as_str()),
+            None => document,
+        })
     }
 }
 
@@ -92,22 +105,21 @@ impl Documents {
     /// An upload of that principal, for a message that refers to it. It counts as young from now on: a collection would
     /// remove one that is old before a log mentions it.
     pub(crate) async fn reference(&self, principal: &str, id: &str) -> Result<Document, Fault> {
-        let (document, bytes) = self.get(principal, id).await?;
-        let renewed = match self.store.renew(document.id()).await {
-            // It was removed meanwhile.
-            Err(error) if error.kind() == StoreErrorKind::NotFound => {
-                let again = Document::from_bytes(bytes, "").with_id(document.id().clone());
-                self.store.put(&again).await
-            }
-            renewed => renewed,
+        let upload = self.find(principal, id).await?;
+        self.store.renew(&upload.id).await.map_err(|error| failed(&error))?;
+        let sha256 = upload.sha256().map(str::to_owned);
+        let document = match upload.known(self.store.id()) {
+            Some(document) => document,
+            None => self.read(upload).await?.0.without_bytes(),
         };
-        renewed.map_err(|error| failed(&error))?;
         match self.store.renew(&document.id().facts()).await {
             // They were removed meanwhile, or it lacks them and has what its bytes tell from now on.
-            Err(error) if error.kind() == StoreErrorKind::NotFound => self.put_facts(&document, None).await?,
+            Err(error) if error.kind() == StoreErrorKind::NotFound => {
+                self.put_facts(&document, sha256.as_deref()).await?;
+            }
             renewed => renewed.map_err(|error| failed(&error))?,
         }
-        Ok(document.without_bytes())
+        Ok(document)
     }
 
     /// An upload of that principal.
@@ -117,8 +129,7 @@ impl Documents {
 
     /// The facts about what may be an upload of that principal.
     pub(crate) async fn find(&self, principal: &str, id: &str) -> Result<Upload, Fault> {
-        let is_own = id.strip_suffix(owner(principal).as_str()).is_some_and(|rest| rest.ends_with('-'));
-        let id = DocumentId::parse(id).filter(|_| is_own);
+        let id = DocumentId::parse(id).filter(|id| owns(principal, id.as_str()));
         let id = id.ok_or_else(|| Fault::not_found("document"))?;
         let facts = match self.store.get(&id.facts()).await {
             Ok(facts) => serde_json::from_slice(&facts).unwrap_or_default(),
@@ -148,15 +159,52 @@ impl Documents {
 
 /// The SHA-256 of bytes in hexadecimal digits. Many take a while, in which a thread answers nobody.
 pub(crate) async fn sha256_of(bytes: Bytes) -> Result<String, Fault> {
-    let digest = move || Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    spawn_blocking(digest).await.map_err(|error| Fault::internal(&error))
+    spawn_blocking(move || hex(&Sha256::digest(bytes))).await.map_err(|error| Fault::internal(&error))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The document of that id that a session shows: without details, none that a tool returned.
+pub(crate) async fn document_of_session(
+    session: &Session,
+    id: &str,
+    details: bool,
+) -> Result<Option<Document>, Fault> {
+    let Some(id) = DocumentId::parse(id) else { return Ok(None) };
+    let history = session.history().await?;
+    let mut shown = history.iter().flat_map(|message| shown(message, details));
+    Ok(shown.find(|document| *document.id() == id).cloned())
+}
+
+/// The documents of a message that may be shown. One that a handler withholds from the model is nobody's business either.
+fn shown(message: &Message, details: bool) -> Vec<&Document> {
+    let is_of_tools = matches!(message, Message::ToolResults(_)) || message.is_tool_call_documents();
+    if is_of_tools && !details {
+        return Vec::new();
+    }
+    let withheld: Vec<&DocumentId> = match message {
+        Message::ToolResults(results) => results.results.iter().flat_map(|result| &result.withheld).collect(),
+        _ => Vec::new(),
+    };
+    let mut documents = message.documents();
+    documents.retain(|document| !withheld.contains(&document.id()));
+    documents
 }
 
 /// The content of a document of a conversation.
 pub(crate) async fn content(store: &dyn DocumentStore, document: &Document) -> Result<Bytes, Fault> {
-    match document.bytes() {
-        Some(bytes) => Ok(bytes),
-        None => store.get(document.id()).await.map_err(|error| failed(&error)),
+    if let Some(bytes) = document.bytes() {
+        return Ok(bytes);
+    }
+    let bytes = store.get(document.id()).await.map_err(|error| failed(&error))?;
+    let (document, read) = (document.clone(), bytes.clone());
+    let is_its = spawn_blocking(move || document.may_have(&read)).await;
+    match is_its.map_err(|error| Fault::internal(&error))? {
+        true => Ok(bytes),
+        false => Err(Fault::not_found("document")),
     }
 }
 
@@ -183,6 +231,11 @@ fn failed(error: &StoreError) -> Fault {
     }
 }
 
+/// True for an id that only an upload of that principal has.
+pub(crate) fn owns(principal: &str, id: &str) -> bool {
+    id.strip_suffix(owner(principal).as_str()).is_some_and(|rest| rest.ends_with('-'))
+}
+
 /// The end of the ids of a principal's uploads.
 fn owner(principal: &str) -> String {
     let digest = Sha256::digest(format!("attache uploads\0{principal}").as_bytes());
@@ -191,6 +244,8 @@ fn owner(principal: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use attache_agent::MemoryDocumentStore;
     use attache_core::BoxFuture;
@@ -222,8 +277,9 @@ mod tests {
         assert!(written().eq(renewed), "it is young, and nothing is written again");
     }
 
-    /// A collection takes what is renewed a moment before.
-    struct Collected(MemoryDocumentStore);
+    /// A store whose collection takes the facts about what is renewed a moment before, and that counts what is read.
+    #[derive(Default)]
+    struct Collected(MemoryDocumentStore, Mutex<Vec<String>>);
 
     impl DocumentStore for Collected {
         fn id(&self) -> &str {
@@ -235,12 +291,15 @@ mod tests {
         }
 
         fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+            self.1.lock().unwrap().push(id.to_string());
             self.0.get(id)
         }
 
         fn renew<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
             Box::pin(async move {
-                self.0.delete(id).await?;
+                if id.as_str().ends_with("-facts") {
+                    self.0.delete(id).await?;
+                }
                 self.0.renew(id).await
             })
         }
@@ -250,15 +309,38 @@ mod tests {
         }
     }
 
+    // Each turn of a conversation names the uploads of all turns before.
     #[tokio::test]
-    async fn an_upload_that_was_removed_meanwhile_is_put_again_with_its_facts() {
-        let documents = Documents::new(Arc::new(Collected(MemoryDocumentStore::default())), &[]);
+    async fn an_upload_is_referred_to_without_its_bytes_and_keeps_its_facts() {
+        let store = Arc::new(Collected::default());
+        let documents = Documents::new(store.clone(), &[]);
         let name = Some("a.csv".to_owned());
-        let (put, _) =
+        let (put, sha256) =
             documents.put("ann", Bytes::from_static(b"day,rain\n"), "text/csv", name).await.unwrap();
-        documents.reference("ann", put.id().as_str()).await.unwrap();
+        let named = documents.reference("ann", put.id().as_str()).await.unwrap();
+        assert_eq!(
+            (
+                named.id(),
+                named.file_name(),
+                named.media_type(),
+                named.size(),
+                named.store_id(),
+                named.bytes()
+            ),
+            (put.id(), Some("a.csv"), put.media_type(), Some(9), put.store_id(), None)
+        );
+        assert_eq!(*store.1.lock().unwrap(), [put.id().facts().to_string()]);
+        let upload = documents.find("ann", put.id().as_str()).await.unwrap();
+        assert_eq!(upload.sha256(), Some(&*sha256));
         let (found, bytes) = documents.get("ann", put.id().as_str()).await.unwrap();
         assert_eq!((found.file_name(), &bytes[..]), (Some("a.csv"), &b"day,rain\n"[..]));
+        // One of a version before, which has no facts.
+        store.0.delete(&put.id().facts()).await.unwrap();
+        let named = documents.reference("ann", put.id().as_str()).await.unwrap();
+        assert_eq!((named.size(), named.bytes()), (Some(9), None));
+        documents.delete("ann", put.id().as_str()).await.unwrap();
+        let gone = documents.reference("ann", put.id().as_str()).await.unwrap_err();
+        assert_eq!(gone.status, StatusCode::NOT_FOUND);
     }
 
     // A40

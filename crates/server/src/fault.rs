@@ -3,10 +3,12 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use attache_agent::{DecideError, EndReason, JournalError, Outcome, RunError, SessionError, SubmitError};
+use attache_agent::{
+    DecideError, EndReason, JournalError, Outcome, RunError, SessionError, SessionId, SubmitError,
+};
 use attache_core::{ErrorKind, ProviderError};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::json::Object;
 use crate::live::TooMany;
@@ -26,6 +28,8 @@ pub(crate) struct Fault {
     run: Option<Box<str>>,
     /// The limit of the server that the request is beyond, as its numbers name it.
     pub(crate) limit: Option<&'static str>,
+    /// True if clients must not send the request again by themselves.
+    is_final: bool,
 }
 
 /// The class of what the client did wrong.
@@ -33,11 +37,16 @@ const INVALID: &str = "invalid_request_error";
 const SERVER: &str = "server_error";
 /// The code of a token that does not count.
 const BAD_TOKEN: &str = "invalid_token";
+/// The code of a session in which another run is under way.
+const BUSY: &str = "session_busy";
+/// The header by which clients of OpenAI and Anthropic learn that they must not send a request again.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl Fault {
     fn new(status: StatusCode, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { status, kind, code, message, param: None, retry_after: None, run: None, limit: None }
+        let (param, retry_after, run, limit) = (None, None, None, None);
+        Self { status, kind, code, message, param, retry_after, run, limit, is_final: false }
     }
 
     /// A request that makes no sense.
@@ -66,7 +75,9 @@ impl Fault {
     }
 
     pub(crate) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, INVALID, code, message)
+        let fault = Self::new(StatusCode::CONFLICT, INVALID, code, message);
+        // A run that is in the way passes, and nothing else does.
+        Self { is_final: code != BUSY, ..fault }
     }
 
     pub(crate) fn too_large(most: usize) -> Self {
@@ -196,6 +207,12 @@ impl Fault {
         self
     }
 
+    /// The failure of a run. Clients send a request again by themselves, which begins another run: the tools of this one
+    /// would run once more, and its session would hear the question twice.
+    pub(crate) fn of_run(self, run: &str, has_calls: bool) -> Self {
+        Self { is_final: has_calls || SessionId::of_run(run).is_some(), ..self }
+    }
+
     pub(crate) fn at(mut self, param: &'static str) -> Self {
         self.param = Some(param);
         self
@@ -293,23 +310,23 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 impl From<&RunError> for Fault {
     fn from(error: &RunError) -> Self {
-        if let Some(error) = error.provider_error() {
-            return Self::of_provider(error);
-        }
+        // The run has not begun.
         if let Some(error) = error.session_error() {
             return Self::of_session(error);
         }
         if let Some(DecideError::Open { ids }) = error.decide_error() {
             return Self::conflict("approvals_open", format!("calls wait for approval: {}", ids.join(", ")));
         }
-        match error.reason() {
-            EndReason::EmptyResponse | EndReason::InvalidAnswer | EndReason::ToolAbort => {
-                let detail = error.partial().detail.as_deref();
-                let fault = Self::unanswered(error.reason(), detail);
+        let run = error.partial();
+        let fault = match (error.provider_error(), error.reason()) {
+            (Some(error), _) => Self::of_provider(error),
+            (None, EndReason::EmptyResponse | EndReason::InvalidAnswer | EndReason::ToolAbort) => {
+                let fault = Self::unanswered(error.reason(), run.detail.as_deref());
                 Self { status: StatusCode::BAD_GATEWAY, ..fault }
             }
             _ => Self::internal(error),
-        }
+        };
+        fault.of_run(&run.run_id, !run.calls.is_empty())
     }
 }
 
@@ -318,7 +335,7 @@ impl Fault {
         match error {
             SessionError::NotFound => Self::not_found("session"),
             SessionError::Busy { run } => {
-                let fault = Self::conflict("session_busy", error.to_string());
+                let fault = Self::conflict(BUSY, error.to_string());
                 Self { run: Some(run.as_str().into()), ..fault }
             }
             SessionError::Approved { run, .. } => {
@@ -371,7 +388,11 @@ impl From<SubmitError> for Fault {
             }
             SubmitError::InboxFull { .. } => Self::too_many("messages", error.to_string(), 1),
             SubmitError::Journal(JournalError::Fenced) => {
-                Self::conflict("session_busy", "another run of the session goes on")
+                Self::conflict(BUSY, "another run of the session goes on")
+            }
+            error @ SubmitError::Store(_) => {
+                tracing::error!(error = with_causes(&error), "the documents of a result are not kept");
+                Self::unavailable("the documents of the result cannot be kept now")
             }
             error => Self::internal(&error),
         }
@@ -399,6 +420,9 @@ impl IntoResponse for Fault {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.get()));
+        }
+        if self.is_final {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = match self.code {

@@ -23,6 +23,7 @@
 //!
 //! [`Server::serve`] opens a port by itself. A server that asks nobody for a key takes requests from this machine alone.
 
+mod address;
 mod agents;
 mod app;
 mod auth;

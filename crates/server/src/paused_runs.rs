@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use attache_agent::{Journal, Session};
+use attache_core::ToolCallId;
 use tokio::time::Instant;
+
+use crate::live::{CallState, CallView, Parking, View};
 
 /// The time for which a run is kept.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -41,6 +44,27 @@ pub(crate) enum Kept {
 impl Parked {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a run that waits for its client; if not `always`, where the agent's own tools did something in it.
+    pub(crate) fn parking(
+        self: &Arc<Self>,
+        principal: Arc<str>,
+        agent: Arc<str>,
+        kept: Kept,
+        always: bool,
+    ) -> Parking {
+        let parked = Arc::clone(self);
+        Box::new(move |view: &View, calls: &[ToolCallId]| {
+            // A call whose result comes later has begun, too, and so has one in which an agent waits for the client.
+            let has_begun = |call: &CallView| {
+                matches!(call.state, CallState::Finished(_) | CallState::Deferred | CallState::Running)
+            };
+            if always || view.calls().any(has_begun) {
+                let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
+                parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
+            }
+        })
     }
 
     /// Keeps a run until these calls are answered. That of a session is kept once, however often it goes on and fails.

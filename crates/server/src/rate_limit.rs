@@ -34,7 +34,7 @@ impl Pace {
         Self { per_minute, state: Mutex::new(State { full_at: MANY, ..State::default() }) }
     }
 
-    /// Takes a request; else the time after which there is one.
+    /// Counts a request, or returns how long until one is allowed.
     pub(crate) fn take(&self, principal: &Arc<str>) -> Result<(), Duration> {
         let Some(per_minute) = self.per_minute else { return Ok(()) };
         let (most, now) = (f64::from(per_minute.max(1)), Instant::now());

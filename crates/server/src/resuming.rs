@@ -16,6 +16,7 @@ use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
 use crate::inbound::tools::Offered;
 use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
+use crate::paused_runs::Kept;
 
 /// The failure that an entry tells, if the run ends with it.
 pub(crate) fn failure(entry: &Arc<Entry>) -> Option<Fault> {
@@ -112,7 +113,7 @@ impl Left {
     }
 
     /// True if the log of the run lacks it, and has not ended.
-    async fn is_waited_for(&self, session: &Session, run: &str) -> Result<bool, SessionError> {
+    pub(crate) async fn is_waited_for(&self, session: &Session, run: &str) -> Result<bool, SessionError> {
         let Some(outcome) = session.last().await?.filter(|last| last.run_id == run) else { return Ok(false) };
         Ok(match self {
             Self::Decision(id) => outcome.approvals.iter().any(|approval| approval.id == *id),
@@ -144,11 +145,17 @@ async fn go_on_so(
         }
     }
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
-    let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, ..way };
+    let offered = offered(&session, run).await?;
+    let pauses = offered.pauses;
+    let parking = pauses.then(|| {
+        let kept = Kept::Session(session.clone());
+        app.parked.parking(principal.shared(), Arc::clone(&hosted.name), kept, true)
+    });
+    let way = Way { on_disconnect: Some(OnDisconnect::Detach), goes_on: true, pauses, parking, ..way };
     // The run that is to go on is under way where its session is taken: it waits for no other one.
     let sessions = hosted.sessions.clone().with_busy(Busy::Refuse);
     let session = sessions.get(principal.name(), session.id().as_str()).await?;
-    let resumed = session.resume_with(offered(&session, run).await?.options(hosted.agent()));
+    let resumed = session.resume_with(offered.options(hosted.agent()));
     let mut viewer = match app.start(principal, &hosted, Some(&session), run.to_owned(), resumed, way) {
         // Somebody else was faster.
         Err(fault) if fault.code() == "under_way" => return Ok(false),

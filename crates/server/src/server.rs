@@ -23,7 +23,7 @@ use crate::live::{Bounds, OnDisconnect, Runs};
 use crate::openapi;
 use crate::paused_runs::Parked;
 use crate::rate_limit::Pace;
-use crate::record::{Audit, AuditEntry, Metrics, Record};
+use crate::record::{Audit, AuditEntry, Record, Recorder, Slot};
 use crate::request::ContextHook;
 use crate::routes;
 use crate::serve::{ServeError, serve};
@@ -44,6 +44,8 @@ pub struct Server {
     shown: Shown,
     limits: ServerLimits,
     audit: Audit,
+    /// The record, once the server is set up.
+    record: Slot,
     /// The dialects that are switched off.
     off: Vec<Dialect>,
     mounted: Vec<(String, Router)>,
@@ -70,6 +72,7 @@ impl Server {
             shown: Shown { details: true, thinking: false },
             limits: ServerLimits::default(),
             audit: Audit::default(),
+            record: Slot::default(),
             off: Vec::new(),
             mounted: Vec::new(),
         }
@@ -185,6 +188,14 @@ impl Server {
         self
     }
 
+    /// Sessions for a protocol that [is mounted](Self::mount) and drives their runs itself: calls, approvals, tokens and ends of
+    /// these runs stand in the [audit log](Self::audit) and in the numbers of the server, which knows the agent under that name.
+    /// [Bounds](Self::limits) of the server do not hold for them.
+    pub fn recorded(&self, name: impl Into<Arc<str>>, sessions: &Sessions) -> Sessions {
+        let recorder = Recorder::new(name.into(), Arc::clone(&self.record));
+        sessions.with_agent(sessions.agent().observed_by(recorder))
+    }
+
     /// Lets pages of an origin ask, such as `https://app.example.org`, with their cookies where
     /// [`authenticate`](Self::authenticate) is set. None may by default. Where a proxy writes another `Host`, it takes the public
     /// address of the server itself.
@@ -298,7 +309,7 @@ impl Server {
         let since = fresh::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let largest = self.limits.body.max(self.limits.upload);
         let room = || Bodies::new(self.limits.bodies, largest, self.limits.body_time);
-        let record = Arc::new(Record { metrics: Metrics::default(), audit: self.audit });
+        let record = Arc::clone(self.record.get_or_init(|| Arc::new(Record::new(self.audit))));
         let app = Arc::new(App {
             agents: self.agents,
             runs: Runs::new(bounds, self.limits.runs, self.shown.details, Arc::clone(&record)),
@@ -331,5 +342,40 @@ impl fmt::Debug for Server {
             .field("agents", &self.agents)
             .field("base", &self.base)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_agent::{Agent, MemorySessions};
+    use attache_testkit::ScriptedModel;
+    use axum::body::{Body, to_bytes};
+    use http::{Request, StatusCode};
+    use tokio::time::Instant;
+    use tower_service::Service as _;
+
+    use super::*;
+
+    // A69
+    #[tokio::test]
+    async fn a_server_that_stops_lives_and_is_not_ready() {
+        let agent = Agent::builder(ScriptedModel::new([])).build().unwrap();
+        let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+        let (mut router, app) = Server::new("papers", sessions).into_parts();
+        app.runs.drain(Instant::now()).await;
+        let expected = [
+            ("/v1/health", StatusCode::OK, r#"{"status":"ok"}"#),
+            (
+                "/v1/health/ready",
+                StatusCode::SERVICE_UNAVAILABLE,
+                r#"{"status":"unavailable","reason":"stopping"}"#,
+            ),
+        ];
+        for (path, status, told) in expected {
+            let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+            let response = router.call(request).await.unwrap();
+            assert_eq!(response.status(), status, "{path}");
+            assert_eq!(to_bytes(response.into_body(), 1 << 10).await.unwrap(), told);
+        }
     }
 }

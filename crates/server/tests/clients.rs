@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_agent::{Agent, MemorySessions, Sessions, tool_fn};
@@ -56,7 +57,11 @@ fn reply(request: &ChatRequest) -> Turn {
     let said = match &**last {
         Message::ToolResults(message) => {
             let said: Vec<_> = message.results.iter().map(|result| result.tree.model_text()).collect();
-            return Turn::text(&format!("It is {}.", said.join(", ")));
+            return match said.join(", ") {
+                // A client that asks again by itself would be answered.
+                said if said == "sent 1" => Turn::empty().then_error(ErrorKind::Overloaded),
+                said => Turn::text(&format!("It is {said}.")),
+            };
         }
         Message::User(message) => message
             .parts
@@ -73,6 +78,7 @@ fn reply(request: &ChatRequest) -> Turn {
         "The weather?" => Turn::call("weather", json!({"city": "Berlin"})),
         "The document?" if format!("{:?}", request.messages).contains("day,rain") => Turn::text("I read it."),
         "pay" => Turn::call("pay", json!({})),
+        "send" => Turn::call("send", json!({})),
         "fail" => Turn::empty().then_error(ErrorKind::InvalidRequest),
         "draw" => Turn::text("Here.").making(Document::from_bytes(PNG, "image/png")),
         // The image came back with the history.
@@ -115,8 +121,12 @@ async fn server() -> (String, UnboundedReceiver<()>) {
         tokio::task::yield_now().await;
         Ok::<_, ToolError>("indexed")
     });
+    let sent = AtomicUsize::new(0);
+    let send =
+        tool_fn("send", "Sends", move || Ok(format!("sent {}", sent.fetch_add(1, Ordering::SeqCst) + 1)));
     let model = FunctionModel::new(|request, _| reply(request)).unverified();
-    let agent = Agent::builder(model).tool(wait).tool(pay).tool(index).citations(true).build().unwrap();
+    let agent = Agent::builder(model).tool(wait).tool(pay).tool(index).tool(send);
+    let agent = agent.citations(true).build().unwrap();
     let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

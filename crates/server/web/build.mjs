@@ -72,6 +72,21 @@ const purified = {
   },
 };
 
+/** `marked` without the class that joins wishes of pages, of which the chat has none, and without what stands behind it. */
+const parted = {
+  name: 'parted',
+  setup({ onLoad }) {
+    onLoad({ filter: /marked\.esm\.js$/ }, ({ path }) => {
+      const parts = readFileSync(path, 'utf8').split(/var \w+=class\{defaults=[^]*?(?=export\{)/);
+      const names = ['Lexer', 'Parser', 'Renderer'].map((name) => new RegExp(`[{,](\\w+ as ${name})[,}]`).exec(parts[1] ?? '')?.[1]);
+      if (parts.length !== 2 || names.includes(undefined)) {
+        throw new Error('marked has no class of its name before its exports: look how it is made now');
+      }
+      return { contents: `${parts[0]}export{${names.join(',')}};`, loader: 'js' };
+    });
+  },
+};
+
 /** Modules that the first file holds are taken from it by the later one. */
 const shared = {
   name: 'shared',
@@ -99,7 +114,7 @@ async function bundle() {
     write: false,
     absWorkingDir: here,
     logLevel: 'warning',
-    plugins: [small, purified],
+    plugins: [small, purified, parted],
   };
   const main = await build({ ...common, entryPoints: ['src/main.ts'], format: 'iife' });
   const code = await build({ ...common, entryPoints: ['src/markdown/code.ts'], format: 'esm' });

@@ -1,13 +1,13 @@
-//! Where runs and documents are kept, so that a run outlives its process.
+//! Storage for runs and documents, so that a run survives its process.
 //!
-//! - [`FileJournal`] keeps the log of a run in a file, [`FileJournals`] the logs of many runs in a folder.
-//! - [`FileDocumentStore`] keeps the bytes of documents in a folder.
+//! - [`FileJournal`] stores the log of a run in a file, [`FileJournals`] the logs of many runs in a folder.
+//! - [`FileDocumentStore`] stores the bytes of documents in a folder.
 //!
-//! - `SqliteStore` keeps sessions in a file, `PostgresStore` in a database that many machines share; `SqliteFacts` and
-//!   `PostgresFacts` are long-term memory beside them.
+//! - `SqliteStore` stores sessions in a file, `PostgresStore` in a database shared by many machines; `SqliteFacts` and
+//!   `PostgresFacts` are long-term memory in the same databases.
 //!
-//! All hold through a crash at any moment: what a call has answered is on the disk, and what a crash cut off is
-//! understood when the file is opened again.
+//! All of them survive a crash at any moment: when a call has returned, its effect is on the disk, and partial writes
+//! of a crash are handled when the file is opened again.
 //!
 //! | feature | what it adds |
 //! | --- | --- |

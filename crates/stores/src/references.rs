@@ -1,4 +1,4 @@
-//! The documents that logs mention.
+//! The documents that are mentioned in logs.
 
 use std::collections::HashSet;
 
@@ -8,37 +8,37 @@ use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
 
-/// The documents that a collection has found and removed.
+/// The result of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collected {
-    /// The ids that were forgotten.
+    /// The number of removed ids.
     pub documents: u64,
-    /// The contents that were removed.
+    /// The number of removed contents.
     pub contents: u64,
-    /// Their bytes.
+    /// The bytes of the removed contents.
     pub bytes: u64,
-    /// The bytes of the contents that are left.
+    /// The bytes of the remaining contents.
     pub kept_bytes: u64,
 }
 
-/// A store of runs or sessions that can say which documents its logs mention.
+/// A store of runs or sessions that can list the documents mentioned in its logs.
 ///
-/// `collect` of a store of documents removes what none of them mentions, so a store without an implementation loses its
-/// documents there. For one of your own implement it over what you know of its logs: in
-/// an entry as JSON, a document is an object with the member `attache.document`, and its `documentId` is the id.
+/// `collect` of a document store removes documents that none of them mentions, so a store without an implementation
+/// loses its documents there. Implement it for your own store by searching its logs: in the JSON of an entry, a
+/// document is an object with the member `attache.document`, and its `documentId` is the id.
 pub trait References: Send + Sync {
-    /// The ids of all documents that any log mentions, those of runs under way included.
+    /// The ids of all documents mentioned in any log, including logs of active runs.
     ///
     /// # Errors
-    /// [`StoreError`] if a log cannot be read: what it mentions is not known.
+    /// [`StoreError`] if a log cannot be read, since its documents are then unknown.
     fn document_ids(&self) -> BoxFuture<'_, Result<HashSet<DocumentId>, StoreError>>;
 }
 
 /// Refuses a collection that is told of no place that mentions documents.
 pub(crate) fn some(references: &[&dyn References]) -> Result<(), StoreError> {
     if references.is_empty() {
-        let message = "a collection is told of all places that mention documents, and was told of none";
+        let message = "a collection requires all stores that mention documents, but got none";
         return Err(StoreError::new(StoreErrorKind::Invalid, message));
     }
     Ok(())

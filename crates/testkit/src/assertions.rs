@@ -1,4 +1,4 @@
-//! Assertions on what a model was asked, and on what it did.
+//! Assertions on the requests and replies of a model.
 
 use attache_core::identity::Identities;
 use attache_core::{AssistantMessage, ChatRequest, Document};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::exchange::{Exchange, Shown, shown};
 use crate::transcript;
 
-/// The requests that a model got, in order, with its replies: a snapshot that later requests do not change.
+/// The requests to a model, in order, with its replies: a snapshot that later requests do not change.
 ///
 /// ```
 /// use attache_agent::{Agent, tool_fn};
@@ -34,16 +34,16 @@ pub struct Asked {
     exchanges: Vec<Exchange>,
 }
 
-/// The part of a document that a model was shown.
+/// The extent to which a document was shown to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sight {
     /// The document itself, with its own bytes, as a part of a user message or of a tool result.
     Native,
-    /// All of its text, as text. A document that is no text is never seen so, whatever a converter made of it.
+    /// All of its text, as text. Never used for a document that is not text, even if it was converted to text.
     Text,
-    /// A label, a reference or a note that names it, with or without something that was made of it: text of a converter,
-    /// images of its pages, a scaled image, its first lines. [`Asked::transcript`] shows which.
+    /// A label, a reference or a note that names it, with or without derived content: converted text, images of its
+    /// pages, a scaled image, its first lines. [`Asked::transcript`] shows which.
     Named,
     /// Nothing.
     Nothing,
@@ -59,8 +59,8 @@ impl Asked {
         self.exchanges.iter().map(|exchange| &exchange.request)
     }
 
-    /// The arguments of each call of that tool in the model's replies, in order; arguments that are no JSON object are a
-    /// string. Calls of a history that the model was given are not its own.
+    /// The arguments of each call of that tool in the model's replies, in order; arguments that are not a JSON object
+    /// are returned as a string. Calls in a history passed to the model are not included.
     pub fn called(&self, tool: &str) -> Vec<Value> {
         let calls = self.calls().filter(|call| call.name == tool);
         let arguments = calls.map(|call| match call.arguments.object() {
@@ -70,10 +70,10 @@ impl Asked {
         arguments.collect()
     }
 
-    /// Holds that the model called that tool.
+    /// Asserts that the model called that tool.
     ///
     /// # Panics
-    /// If it did not, with the names of those that it called.
+    /// If it did not, with the names of the tools that it called.
     #[track_caller]
     pub fn assert_called(&self, tool: &str) {
         let called: Vec<&str> = self.calls().map(|call| call.name.as_str()).collect();
@@ -81,23 +81,23 @@ impl Asked {
         assert!(called.contains(&tool), "the model did not call `{tool}`; it called {others}");
     }
 
-    /// The part of a document that the model was shown, in whichever of the requests showed most. Contents are compared, not
-    /// ids: the same bytes under another id count, and another version under the same id does not.
+    /// The extent to which a document was shown to the model, in the request that showed most. Contents are compared,
+    /// not ids: the same bytes under another id count, and another version under the same id does not.
     pub fn sight(&self, document: &Document) -> Sight {
         let sights = self.requests().map(|request| sight(request, document));
         sights.min_by_key(|sight| *sight as u8).unwrap_or(Sight::Nothing)
     }
 
-    /// True if the model was shown the document itself, or all of its text: [`Sight::Native`] or [`Sight::Text`].
-    /// Converted text, a scaled image or a note is not the document.
+    /// True if the document itself or all of its text was shown to the model: [`Sight::Native`] or [`Sight::Text`].
+    /// Converted text, a scaled image or a note does not count.
     pub fn saw(&self, document: &Document) -> bool {
         matches!(self.sight(document), Sight::Native | Sight::Text)
     }
 
-    /// Holds that the model [`saw`](Self::saw) the document.
+    /// Asserts that the model [`saw`](Self::saw) the document.
     ///
     /// # Panics
-    /// If it did not, with what it was shown instead.
+    /// If it did not, with the content that was shown instead.
     #[track_caller]
     #[expect(clippy::panic, reason = "what does not hold is a failed test")]
     pub fn assert_saw(&self, document: &Document) {
@@ -112,10 +112,10 @@ impl Asked {
         }
     }
 
-    /// The conversation as the model saw and continued it, for people and snapshots: which tools it was offered, then
-    /// each message once, and a line for each document with its name, type and size. The changes of a request to
-    /// messages that were there before stand behind a line that says so. It holds no ids but those that stand in
-    /// texts (see [`Fixed`](crate::Fixed)), and no times.
+    /// The conversation as the model saw and continued it, for people and snapshots: the offered tools, then each
+    /// message once, and a line for each document with its name, type and size. Changes of a request to earlier
+    /// messages follow a line that announces them. It contains no times, and no ids except those in texts (see
+    /// [`Fixed`](crate::Fixed)).
     pub fn transcript(&self) -> String {
         transcript::transcript(&self.exchanges)
     }
@@ -128,8 +128,7 @@ impl Asked {
     }
 }
 
-/// The documents of a request, in the order in which they come, each once: those of prompts and those that tools
-/// returned, shown or not.
+/// The documents of a request, in order, each once: those of prompts and those returned by tools, shown or not.
 pub fn documents(request: &ChatRequest) -> Vec<Document> {
     let all: Vec<&Document> = request.messages.iter().flat_map(|message| message.documents()).collect();
     let mut known = Identities::new();

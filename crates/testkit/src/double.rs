@@ -59,7 +59,8 @@ impl Double {
         let matrix = Matrix::bundled();
         assert!(
             matrix.families().any(|known| known == family),
-            "the bundled matrix has no family {family:?}"
+            "the bundled matrix has no family {family:?}; it has {}",
+            matrix.families().collect::<Vec<_>>().join(", ")
         );
         self.with_capabilities(matrix.resolve(family, model))
     }
@@ -217,8 +218,8 @@ macro_rules! provider {
 /// The methods that all models of this crate have for tests.
 macro_rules! methods {
     () => {
-        /// Gives it the capabilities that the bundled matrix has for a model, such as `anthropic` and
-        /// `claude-sonnet-4-5`. By default it takes text only.
+        /// Sets the capabilities of a model in the bundled matrix, such as `anthropic` and `claude-sonnet-4-5`. The
+        /// family is that of the API, such as `openai-responses` for OpenAI's models. By default it accepts only text.
         ///
         /// # Panics
         /// If the matrix has no such family: a test about a model that does not exist proves nothing.
@@ -228,15 +229,15 @@ macro_rules! methods {
             self
         }
 
-        /// Gives it these capabilities, such as those of a model of a registry of yours.
+        /// Sets the capabilities, such as those of a model of your own registry.
         #[must_use]
         pub fn with_capabilities(mut self, capabilities: attache_core::ModelCapabilities) -> Self {
             self.double = self.double.with_capabilities(capabilities);
             self
         }
 
-        /// Switches off what happens when the last clone is dropped: a panic about calls of tools that the request
-        /// did not offer, and about turns of a script that were too few or too many.
+        /// Disables the panic when the last clone is dropped, about calls of tools that the request did not offer and
+        /// about too few or too many scripted turns.
         #[must_use]
         pub fn unverified(mut self) -> Self {
             self.double = self.double.unverified();

@@ -1,22 +1,22 @@
-//! The same ids and times in each run of a test.
+//! Reproducible ids and times in tests.
 
 use std::pin::pin;
 
 use attache_core::fresh::{Entered, Source};
 
-/// Ids that are counted and a time that stands still, for the thread that made it, until it is dropped. Snapshots of
-/// an agent need no redactions then.
+/// Counted ids and a fixed time, for the thread that created it, until it is dropped. Snapshots of an agent then need
+/// no redactions.
 ///
-/// Documents, messages, calls and runs are counted apart, each from 1: the first document is
-/// `00000001-0000-4000-8000-000000000000`, and labels show `00000001`. The time is 2026-01-01T00:00:00Z. Time limits go
-/// on to hold, since they are not measured with that clock; only a moment of the real clock that a caller hands to a
-/// journal to wait for lies in the future then.
+/// Documents, messages, calls and runs are counted separately, each from 1: the first document is
+/// `00000001-0000-4000-8000-000000000000`, and labels show `00000001`. The time is 2026-01-01T00:00:00Z. Timeouts still
+/// work, since they are not measured with that clock; only a real time that a caller passes to a journal to wait for is
+/// then in the future.
 ///
-/// Two runs of tests in parallel draw the same ids, each on its thread, so they need stores of their own.
+/// Two tests that run in parallel get the same ids, each on its thread, so they need separate stores.
 ///
-/// A test has its thread to itself, so tests in parallel do not count each other's ids. A run happens on the thread that
-/// polls it, tools that block a thread included. Work that is spawned as a task of its own, or runs on other
-/// threads, keeps chance and the clock, unless it is wrapped in [`around`](Self::around). Make it first, before the
+/// Each test has its own thread, so parallel tests do not affect each other's ids. A run executes on the thread that
+/// polls it, including blocking tools. Work that is spawned as a separate task, or runs on other threads, uses
+/// randomness and the real clock, unless it is wrapped in [`around`](Self::around). Create it first, before the
 /// documents and messages of the test.
 ///
 /// ```
@@ -56,8 +56,8 @@ impl Fixed {
         Self { source, _entered }
     }
 
-    /// Gives a future these ids and this time, on whichever thread it is polled: for futures that are spawned. The order
-    /// in which tasks ask for ids is the runtime's.
+    /// Gives a spawned future these ids and this time, on whichever thread it is polled. The runtime decides in which
+    /// order tasks request ids.
     pub fn around<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         let source = self.source.clone();
         async move {

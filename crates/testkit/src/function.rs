@@ -1,4 +1,4 @@
-//! A model that a closure is.
+//! A model whose replies come from a closure.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -8,8 +8,9 @@ use attache_core::{ChatRequest, ChunkStream, LlmProvider};
 use crate::double::{Double, lock, methods, provider};
 use crate::turn::Turn;
 
-/// A model that asks a closure for each reply. It gets the request and its number, from 0, so it can use what only the
-/// request knows, such as the id of a document that a tool has just returned. Clones share the closure and the requests.
+/// A model that calls a closure for each reply. The closure gets the request and its number, from 0, so it can use data
+/// of the request, such as the id of a document that a tool has just returned. Clones share the closure and the
+/// requests.
 ///
 /// ```
 /// use attache_agent::{Agent, tool_fn};
@@ -50,7 +51,7 @@ impl fmt::Debug for FunctionModel {
 }
 
 impl FunctionModel {
-    /// A model that gives the replies of `function`. A panic in it, such as that of an assertion, is the test's.
+    /// Creates a model that gives the replies of `function`. A panic in it, such as a failed assertion, fails the test.
     pub fn new(function: impl FnMut(&ChatRequest, usize) -> Turn + Send + 'static) -> Self {
         let double = Double::new("FunctionModel", "function", Default::default());
         Self { double, function: Arc::new(Mutex::new(function)) }

@@ -1,6 +1,6 @@
-//! For tests of agents: models that answer as a test says, and assertions on what they were asked.
+//! Test support for agents: models with replies defined by the test, and assertions on their requests.
 //!
-//! Nothing here reaches a network, and a test needs no key.
+//! Nothing here uses the network, and a test needs no key.
 //!
 //! | need | type |
 //! | --- | --- |

@@ -1,14 +1,14 @@
-//! A model that says what a test tells it to.
+//! A model with scripted replies.
 
 use attache_core::{ChatRequest, ChunkStream, LlmProvider};
 
 use crate::double::{Double, methods, provider};
 use crate::turn::Turn;
 
-/// A model that replies from a script, in order, and keeps the requests it got. Clones share both.
+/// A model that replies from a script, in order, and records its requests. Clones share both.
 ///
-/// When the last clone is dropped, it panics if turns are left, if there were too few, or if it called a tool that the
-/// request did not offer; [`unverified`](Self::unverified) switches that off.
+/// When the last clone is dropped, it panics if there are unused turns, if there were too few, or if it called a tool
+/// that the request did not offer; [`unverified`](Self::unverified) disables this.
 ///
 /// ```
 /// use attache_agent::{Agent, tool_fn};
@@ -30,7 +30,7 @@ pub struct ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// A model that gives these replies, then errors.
+    /// Creates a model that gives these replies, then errors.
     pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self { double: Double::new("ScriptedModel", "scripted", turns.into_iter().collect()) }
     }
@@ -47,7 +47,7 @@ impl ScriptedModel {
         self.asked().requests().cloned().collect()
     }
 
-    /// The number of replies of the script that are left.
+    /// The number of unused replies of the script.
     pub fn turns_left(&self) -> usize {
         self.double.script().len()
     }

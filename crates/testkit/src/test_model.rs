@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use crate::double::{Double, methods, provider};
 use crate::turn::Turn;
 
-/// A model that calls every tool it is offered once, all in one reply, with arguments made from their schemas, and
-/// then answers with what the tools said, a line for each: the shortest test that everything fits together. It says the
-/// same each time.
+/// A model that calls every offered tool once, all in one reply, with arguments generated from their schemas, and then
+/// answers with the results, one line per tool: the shortest test that everything works together. It is deterministic.
 ///
-/// Arguments hold what the schema demands and nothing else, and fit it. If none can be made (a pattern, say), an
-/// example that the schema or the tool gives is taken; without one it panics, and
-/// [`with_arguments`](Self::with_arguments) gives them. If the request asks for JSON of a schema, the answer is a
-/// value of it. Each question of the user's has the tools called again.
+/// The arguments are valid and contain only what the schema requires. If none can be generated (because of a pattern,
+/// for example), an example of the schema or the tool is used; without one it panics, and you set them with
+/// [`with_arguments`](Self::with_arguments). If the request asks for JSON of a schema, the answer is a value of it; a
+/// tool that takes the answer is called separately, after the results of the others. Each user question causes the
+/// tools to be called again.
 ///
 /// ```
 /// use attache_agent::{Agent, tool_fn};
@@ -59,14 +59,14 @@ impl Default for TestModel {
 }
 
 impl TestModel {
-    /// A model that calls each tool, then says what they said.
+    /// Creates a model that calls each tool, then answers with their results.
     pub fn new() -> Self {
         Self { double: Double::new("TestModel", "test", Default::default()), settings: Arc::default() }
     }
 
     methods!();
 
-    /// Calls these tools only, in this order.
+    /// Calls only these tools, in this order.
     #[must_use]
     pub fn calling<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         Arc::make_mut(&mut self.settings).only = Some(tools.into_iter().map(Into::into).collect());
@@ -101,13 +101,11 @@ impl Settings {
     #[expect(clippy::panic, reason = "a model that a test cannot use is a failed test")]
     fn turn(&self, request: &ChatRequest) -> Turn {
         let said = said_since_the_question(request);
-        let may_call = request.tool_choice != ToolChoice::None;
-        if said.is_empty() && may_call {
-            let turn = self
-                .tools(request)
-                .fold(Turn::empty(), |turn, (name, arguments)| turn.and_call(&name, arguments));
-            if turn.calls().next().is_some() {
-                return turn;
+        if request.tool_choice != ToolChoice::None {
+            let names = self.tools(request, &said);
+            if !names.is_empty() {
+                let call = |turn: Turn, name: &String| turn.and_call(name, self.arguments(request, name));
+                return names.iter().fold(Turn::empty(), call);
             }
         }
         if let Some(answer) = &self.answer {
@@ -131,27 +129,33 @@ impl Settings {
         }
     }
 
-    /// The calls to make.
-    fn tools<'a>(&'a self, request: &'a ChatRequest) -> impl Iterator<Item = (String, Value)> + 'a {
+    /// The tools to call now.
+    fn tools(&self, request: &ChatRequest, said: &[(String, String)]) -> Vec<String> {
         let may_call = |name: &str| {
             request.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|known| known == name))
         };
-        let offered = request.tools.iter().map(|(_, tool)| tool.name()).filter(|name| may_call(name));
-        let names: Vec<String> = match (&request.tool_choice, &self.only) {
+        let offered = request.tools.iter().map(|(_, tool)| tool).filter(|tool| may_call(tool.name()));
+        // A call beside the answer is not executed.
+        let (answer, others): (Vec<_>, Vec<_>) = offered.partition(|tool| tool.takes_answer());
+        let names =
+            |tools: Vec<&ToolDefinition>| tools.into_iter().map(|tool| tool.name().to_owned()).collect();
+        let now: Vec<String> = match (&request.tool_choice, &self.only) {
+            _ if !said.is_empty() => Vec::new(),
             (ToolChoice::Tool(name), _) => vec![name.clone()],
             (_, Some(only)) => only.clone(),
-            _ => offered.map(str::to_owned).collect(),
+            _ => names(others),
         };
-        names.into_iter().map(|name| {
-            let given = self.arguments.get(&name).cloned();
-            let arguments = match (given, request.tools.get(&name)) {
-                (Some(arguments), _) => arguments,
-                (None, Some(tool)) => arguments(tool),
-                // It is told as a call of a tool that is not offered.
-                (None, None) => Value::Object(Map::new()),
-            };
-            (name, arguments)
-        })
+        let is_given = |tool: &&ToolDefinition| said.iter().any(|(name, _)| name == tool.name());
+        if now.is_empty() && !answer.iter().any(is_given) { names(answer) } else { now }
+    }
+
+    fn arguments(&self, request: &ChatRequest, name: &str) -> Value {
+        match (self.arguments.get(name), request.tools.get(name)) {
+            (Some(given), _) => given.clone(),
+            (None, Some(tool)) => arguments(tool),
+            // It is told as a call of a tool that is not offered.
+            (None, None) => Value::Object(Map::new()),
+        }
     }
 }
 

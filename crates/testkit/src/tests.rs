@@ -2,11 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{Agent, MemoryJournal, tool_fn};
 use attache_core::{
     ChatRequest, Document, ErrorKind, Message, ModelHandle, ModelSettings, ResponseFormat, ToolDefinition,
-    ToolSet,
+    ToolSet, Usage,
 };
 use serde_json::json;
 
@@ -176,6 +177,18 @@ async fn fixed_run() -> (String, String, String) {
     (model.asked().transcript(), log, outcome.run_id)
 }
 
+// P03: the time of the last reply does not go back with the clock
+#[test]
+fn the_last_time_of_a_state_never_goes_back() {
+    let cell = attache_core::provider::StateCell::default();
+    cell.finished(Ok(&Usage::default()));
+    let before = cell.state().last_time;
+    let _fixed = Fixed::new();
+    assert!(Some(attache_core::fresh::now()) < before, "the clock was set back");
+    cell.finished(Ok(&Usage::default()));
+    assert_eq!(cell.state().last_time, before);
+}
+
 #[tokio::test]
 async fn fixed_runs_are_the_same_each_time() {
     let (first, second) = (fixed_run().await, fixed_run().await);
@@ -254,6 +267,31 @@ async fn a_test_model_calls_all_tools_at_each_question() {
     let again = attache_agent::RunInput::from("Again.").with_history(outcome.messages);
     assert_eq!(agent.run(again).outcome().await.unwrap().text, "one: 1\ntwo: 2");
     assert_eq!(model.asked().called("two").len(), 2);
+}
+
+#[tokio::test]
+async fn a_test_model_calls_the_tools_before_it_gives_a_typed_answer() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Plan {
+        days: u8,
+    }
+    // A tool has effects unless it says otherwise, and none that has them runs beside the answer.
+    let booked = Arc::new(AtomicUsize::new(0));
+    let book = || {
+        let booked = Arc::clone(&booked);
+        tool_fn("book", "Books a room.", move || {
+            booked.fetch_add(1, Ordering::SeqCst);
+            Ok("booked")
+        })
+    };
+    for model in [TestModel::new(), TestModel::new().calling(["book"])] {
+        booked.store(0, Ordering::SeqCst);
+        let agent = Agent::builder(model.clone()).tool(book()).build().unwrap();
+        let plan = agent.run("Plan.").typed::<Plan>().await.unwrap();
+        assert_eq!((plan.value.days, booked.load(Ordering::SeqCst)), (1, 1));
+        assert_eq!(model.asked().called("final_answer").len(), 1);
+        assert_eq!(model.asked().requests().count(), 2);
+    }
 }
 
 #[tokio::test]
@@ -338,7 +376,9 @@ fn fixed_ids_end_with_the_last_guard_whatever_the_order() {
 }
 
 #[test]
-#[should_panic(expected = "no family \"antropic\"")]
 fn a_model_of_a_family_that_is_not_there_is_a_mistake() {
-    let _none = ScriptedModel::new([]).with_capabilities_of("antropic", "claude-sonnet-4-5");
+    let wrong = || ScriptedModel::new([]).unverified().with_capabilities_of("openai", "gpt-5");
+    let panic = catch_unwind(wrong).unwrap_err();
+    let told = panic.downcast_ref::<String>().unwrap();
+    assert!(told.contains("no family \"openai\"; it has ") && told.contains("openai-responses"), "{told}");
 }

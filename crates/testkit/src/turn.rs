@@ -1,4 +1,4 @@
-//! The replies of models that tests write.
+//! Scripted replies of models.
 
 use std::future::pending;
 
@@ -9,7 +9,7 @@ use attache_core::{
     FinishReason, ProviderCallId, ProviderError, ReasoningPart, StreamChunk, ToolCall, Usage,
 };
 
-/// The arguments of a scripted call: JSON, or any text, since models write any text.
+/// The arguments of a scripted call: JSON or any other text, since models can write any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedArguments(String);
 
@@ -31,13 +31,14 @@ impl From<serde_json::Value> for ScriptedArguments {
     }
 }
 
-/// One reply of a model: its parts in order, then how it ends.
+/// One reply of a model: its parts in order, and its end.
 #[derive(Clone, Debug)]
 pub struct Turn {
     parts: Vec<AssistantPart>,
     citations: Vec<Citation>,
     finish: Option<FinishReason>,
-    usage: Usage,
+    /// `None` until the test says it.
+    usage: Option<Usage>,
     end: End,
 }
 
@@ -50,23 +51,18 @@ enum End {
 }
 
 impl Turn {
-    /// A reply without anything.
+    /// Creates an empty reply.
     pub fn empty() -> Self {
-        Self {
-            parts: Vec::new(),
-            citations: Vec::new(),
-            finish: None,
-            usage: Usage::new(10, 5),
-            end: End::Done,
-        }
+        Self { parts: Vec::new(), citations: Vec::new(), finish: None, usage: None, end: End::Done }
     }
 
-    /// A reply of one text.
+    /// Creates a reply with one text.
     pub fn text(text: &str) -> Self {
         Self::empty().and_text(text)
     }
 
-    /// A reply of one call with these JSON arguments. The provider's id is `call_` and a number, unique in the reply.
+    /// Creates a reply with one call with these JSON arguments. The provider's id is `call_` and a number, unique in
+    /// the reply.
     pub fn call(name: &str, arguments: impl Into<ScriptedArguments>) -> Self {
         Self::empty().and_call(name, arguments)
     }
@@ -95,42 +91,42 @@ impl Turn {
         self
     }
 
-    /// Adds a document that the model makes, such as an image.
+    /// Adds a document that the model generates, such as an image.
     #[must_use]
     pub fn making(mut self, document: Document) -> Self {
         self.parts.push(AssistantPart::Document(MadeDocument::new(document)));
         self
     }
 
-    /// Adds a passage that the provider says the reply rests on.
+    /// Adds a citation by the provider.
     #[must_use]
     pub fn citing(mut self, citation: Citation) -> Self {
         self.citations.push(citation);
         self
     }
 
-    /// Sets why the reply ends; by default the parts decide.
+    /// Sets the finish reason; by default it follows from the parts.
     #[must_use]
     pub fn finishing(mut self, reason: FinishReason) -> Self {
         self.finish = Some(reason);
         self
     }
 
-    /// Sets what it cost; 10 in and 5 out by default.
+    /// Sets the token usage; 10 input and 5 output tokens by default, and none for a reply that fails.
     #[must_use]
     pub fn costing(mut self, usage: Usage) -> Self {
-        self.usage = usage;
+        self.usage = Some(usage);
         self
     }
 
-    /// Fails after what was said so far.
+    /// Fails after the content so far.
     #[must_use]
     pub fn then_error(mut self, kind: ErrorKind) -> Self {
         self.end = End::Error(kind);
         self
     }
 
-    /// Says nothing more, for ever.
+    /// Hangs after the content so far.
     #[must_use]
     pub fn then_hang(mut self) -> Self {
         self.end = End::Hang;
@@ -201,13 +197,16 @@ impl Turn {
             match self.end {
                 End::Cut => return,
                 End::Hang => pending::<()>().await,
-                End::Error(kind) => Err(ProviderError::new(kind, "the script says so"))?,
+                End::Error(kind) => {
+                    let error = ProviderError::new(kind, "the script says so");
+                    Err(self.usage.iter().fold(error, |error, usage| error.with_usage(usage)))?;
+                }
                 End::Done => {}
             }
             let mut message = AssistantMessage::new(self.parts.into_iter().map(Some));
             message.citations = self.citations;
             let finish = self.finish.unwrap_or(FinishReason::Stop).for_message(message.has_tool_calls());
-            yield StreamChunk::Done(Box::new(Completion::new(message, finish, self.usage)));
+            yield StreamChunk::Done(Box::new(Completion::new(message, finish, self.usage.unwrap_or_else(|| Usage::new(10, 5)))));
         })
     }
 }

@@ -4,8 +4,8 @@ use attache_core::tool::{Deferred, ToolSpec};
 use attache_core::{BoxFuture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-/// The tool with which a model asks the user. The run ends as input required, with the question, and goes on with the
-/// answer.
+/// The tool with which a model asks the user. The run ends with the status "input required" and the question, and
+/// continues with the answer.
 ///
 /// ```
 /// use attache_core::Tool;
@@ -24,7 +24,7 @@ impl Default for AskUser {
 }
 
 impl AskUser {
-    /// The tool, under the name `ask_user`.
+    /// Creates the tool, with the name `ask_user`.
     pub fn new() -> Self {
         let schema = json!({
             "type": "object",

@@ -1,4 +1,4 @@
-//! The tool with which a model fetches what stands at an address.
+//! The tool with which a model fetches web pages and files.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use attache_core::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Lets a model fetch pages and files by their addresses, by the fetcher that it is given: the transport's
-/// `GuardedFetcher` reaches public addresses alone, and says which hosts, ports and sizes are allowed.
+/// Lets a model fetch web pages and files by URL, with the given fetcher: the transport's `GuardedFetcher` only reaches
+/// public addresses and limits hosts, ports and sizes.
 ///
-/// The model reads what comes as a document with its name: a page as text where the agent has a converter for HTML, a
-/// PDF or an image as it is where the model takes it. `read_document` reads more of it.
+/// The model reads the result as a document with its name: a web page as text if the agent has a converter for HTML, a
+/// PDF or an image natively if the model accepts it. `read_document` reads more of it.
 ///
-/// A person or document that makes the model ask for an address can tell its host what the model knows: name the hosts, or ask for
-/// approval, where that matters.
+/// A person or document that makes the model fetch a URL can leak to its host what the model knows: restrict the hosts
+/// or require approval if that matters.
 ///
 /// ```
 /// use attache_tools::FetchTool;
@@ -33,7 +33,7 @@ pub struct FetchTool {
 }
 
 impl FetchTool {
-    /// The tool `fetch`.
+    /// Creates the tool `fetch`.
     pub fn new(fetcher: impl Fetcher + 'static) -> Self {
         let schema = json!({
             "type": "object",

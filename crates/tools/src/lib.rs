@@ -1,10 +1,10 @@
-//! Tools that an agent is given ready-made.
+//! Ready-made tools for agents.
 //!
-//! [`ReadDocument`] lets a model ask for more of a document of the conversation, [`AskUser`] lets it ask the user.
-//! [`fact_tools`] let it remember facts across conversations. `CommandTool`, on Unix and behind the feature `command`,
-//! lets it run the commands that a list allows, confined by a `Sandbox` behind `sandbox`. `file_tools`, behind `files`, let it look into folders, and `write_tools`
-//! change what is there. [`FetchTool`] fetches pages and files by their addresses, `calculator`, behind the feature of
-//! that name, calculates exactly, and `TimeTools`, behind `time`, tell the time.
+//! [`ReadDocument`] lets a model read more of a document of the conversation, [`AskUser`] lets it ask the user.
+//! [`fact_tools`] let it remember facts across conversations. `CommandTool` (on Unix, feature `command`) lets it run
+//! commands from an allow list, restricted by a `Sandbox` (feature `sandbox`). `file_tools` (feature `files`) let it
+//! read files in folders, and `write_tools` change them. [`FetchTool`] fetches web pages and files, `calculator`
+//! (feature `calculator`) calculates exactly, and `TimeTools` (feature `time`) tell the time.
 
 mod ask_user;
 #[cfg(feature = "calculator")]

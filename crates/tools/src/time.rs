@@ -15,7 +15,7 @@ use crate::local::{Local, spec, wrong};
 
 /// The tools `current_time` and `time_between`.
 ///
-/// Zones have the names of the IANA database, the system's, or the one that is compiled in where the system has none.
+/// Zones have IANA names. The system's time zone database is used, or the bundled one if the system has none.
 ///
 /// ```
 /// use attache_tools::TimeTools;
@@ -82,12 +82,12 @@ struct Distance {
 }
 
 impl TimeTools {
-    /// The tools by this machine's clock, in UTC where a model names no zone.
+    /// Creates the tools with this machine's clock, and UTC if the model gives no zone.
     pub fn new() -> Self {
         Self { zone: TimeZone::UTC, now: Arc::new(fresh::now) }
     }
 
-    /// Sets the zone for a model that names none.
+    /// Sets the default zone, used if the model gives none.
     ///
     /// # Errors
     /// [`UnknownZone`] if there is none of that name.
@@ -96,13 +96,13 @@ impl TimeTools {
         Ok(self)
     }
 
-    /// Sets the clock, such as one that stands still in a test.
+    /// Sets the clock, such as a fixed one in a test.
     pub fn with_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.now = Arc::new(now);
         self
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
         let other = self.clone();
         let zone = json!({"type": "string", "description": "A time zone, such as Europe/Berlin"});

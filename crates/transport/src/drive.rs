@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use attache_core::provider::StateCell;
-use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StreamChunk};
+use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StreamChunk, Usage};
 use futures_core::Stream;
 use tokio::time::Instant;
 
@@ -114,7 +114,7 @@ where
         let exchange = prepare.await?;
         let trying = Trying::new(&exchange.retry, client.timeouts().total);
         // Moved by value it would have room here once more for each future that it passes.
-        Box::new(Call { client, exchange, trying, started: Instant::now() }).open(None).await
+        Box::new(Call { client, exchange, trying, started: Instant::now(), lost: None }).open(None).await
     });
     let phase = Phase::Opening(opening);
     Box::pin(Chunks { state, phase, sink: ChunkSink::new(), failure: None, handed_out: false })
@@ -126,6 +126,8 @@ struct Call {
     exchange: Exchange,
     trying: Trying,
     started: Instant,
+    /// The tokens of attempts that failed.
+    lost: Option<Box<Usage>>,
 }
 
 impl Call {
@@ -142,11 +144,17 @@ impl Call {
                 Err(error) => error,
             };
             let Some(again) = self.exchange.recovery.take().and_then(|recover| recover(&error)) else {
-                self.ended(Some(&error));
-                return Err(error);
+                return Err(self.failed(error));
             };
-            self.exchange = Exchange { recovery: None, ..again.await? };
+            let again = again.await.map_err(|error| self.failed(error))?;
+            self.exchange = Exchange { recovery: None, ..again };
         }
+    }
+
+    /// The error that ends the call.
+    fn failed(&self, error: ProviderError) -> ProviderError {
+        self.ended(Some(&error));
+        self.lost.iter().fold(error, |error, lost| error.with_usage(lost))
     }
 
     /// The one event of a call. It says nothing of its content.
@@ -215,7 +223,13 @@ impl Stream for Chunks {
                 Phase::Reading(open) => {
                     let step = match ready!(open.reply.poll_chunk(context)) {
                         Some(Ok(bytes)) => open.decoder.push(&bytes, &mut this.sink),
-                        Some(Err(error)) => Err(error),
+                        // A connection that breaks takes nothing from a reply that was complete before.
+                        Some(Err(error)) => {
+                            if matches!(error.kind(), ErrorKind::StreamCut | ErrorKind::Network) {
+                                let _ = open.decoder.finish(&mut this.sink);
+                            }
+                            Err(error)
+                        }
                         None => {
                             open.decoder.finish(&mut this.sink).and_then(|()| cut_unless(this.sink.is_done()))
                         }
@@ -238,6 +252,7 @@ impl Chunks {
             open.call.ended(None);
             if let Some(completion) = self.sink.completion() {
                 completion.response = Some(Box::new(open.reply.take_info(&open.call.exchange.request)));
+                open.call.lost.iter().for_each(|lost| completion.add_earlier(lost));
             }
             open.reply.discard(context);
         }
@@ -246,18 +261,23 @@ impl Chunks {
     /// Asks again if nothing was handed out and the policy allows it; ends otherwise.
     fn failed(&mut self, error: ProviderError) {
         let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) else { return };
-        let Open { mut call, mut reply, .. } = *open;
+        let Open { mut call, mut reply, mut decoder } = *open;
         let response = reply.take_info(&call.exchange.request);
         let error = with_response(reply.redact(&call.exchange.request, error), response);
+        // Nobody can have the tokens back.
+        let error = error.with_usage(&decoder.partial().usage);
         drop(reply);
         if !self.handed_out
             && let Some(wait) = call.trying.next_wait(&error)
         {
             self.sink.clear();
+            if let Some(usage) = error.usage() {
+                call.lost.get_or_insert_default().add(usage);
+            }
             self.phase = Phase::Opening(Box::pin(call.open(Some(wait))));
             return;
         }
-        call.ended(Some(&error));
+        let error = call.failed(error);
         let has_output = self.handed_out || !self.sink.is_empty();
         self.failure = Some(if has_output { error.after_output() } else { error });
     }

@@ -63,6 +63,7 @@ mod listing;
 mod model;
 mod network;
 mod options;
+mod origin;
 mod output_documents;
 mod reading;
 mod redact;
@@ -95,20 +96,21 @@ pub use drive::{Exchange, stream};
 pub use encoded::EncodedRequest;
 pub use encoded_log::{EncodedLog, Envelope, Fill, ItemWriter, Marker, RoleTag, Template};
 pub use error::{
-    ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
-    kind_of_status, malformed, one_line, tells_of_full_window, unsupported,
+    ErrorBody, ErrorReader, ErrorResponse, configuration, content_encoding, excerpt, invalid_history,
+    kind_of_code, kind_of_status, malformed, one_line, tells_of_full_window, unsupported,
 };
-pub use fetch::{GuardedFetcher, named_file, redirected, said_media_type};
+pub use fetch::{GuardedFetcher, media_type_of, named_file, redirected, said_media_type};
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
 };
 #[cfg(feature = "google")]
-pub use google::{GoogleCredentials, google_auth, vertex_host};
+pub use google::{GoogleCredentials, google_auth, missing_project, vertex_host};
 pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use model::HttpModel;
 pub use network::Network;
 pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refuse_allowed, set_member};
+pub use origin::Origin;
 pub use output_documents::{made_document, made_document_of_uri, note, note_made_documents};
 pub use reading::Reading;
 pub use redact::{Redactor, SHORTEST_SECRET, redact_texts, shown_url};

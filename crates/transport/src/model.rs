@@ -60,7 +60,7 @@ impl Switched {
 }
 
 impl<C: Codec> HttpModel<C> {
-    /// A model that `codec` speaks to, or that it is made of: of most codecs a model's name is enough. Nothing is
+    /// A model behind `codec`, or behind the codec that is made of it: for most codecs a model's name is enough. Nothing is
     /// sent. Where no key is needed, `auth` is [`Auth::None`].
     ///
     /// # Errors

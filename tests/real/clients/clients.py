@@ -61,6 +61,14 @@ def openai(base):
             assert error.body["message"], error
         else:
             raise AssertionError(f"{kind} was expected")
+    # A tool that has done something does not do it again.
+    try:
+        again = openai.OpenAI(base_url=base + "/v1", api_key="none").chat.completions
+        again.create(model="papers", messages=[{"role": "user", "content": "send"}])
+    except openai.InternalServerError as error:
+        assert error.status_code == 503, error
+    else:
+        raise AssertionError("it was sent twice")
     # Cancel.
     stream = client.responses.create(model="papers", input="long", stream=True)
     for event in stream:
@@ -80,7 +88,17 @@ def anthropic(base):
         return client.messages.create(model="papers", max_tokens=100, messages=content, **more)
 
     # The API has no block for documents that a model makes.
-    assert [block.type for block in ask("draw").content] == ["text"]
+    drawn = ask("draw")
+    assert [block.type for block in drawn.content] == ["text"]
+    assert drawn._request_id, drawn
+    # A tool that has done something does not do it again.
+    try:
+        again = anthropic.Anthropic(base_url=base, api_key="none").messages
+        again.create(model="papers", max_tokens=100, messages=[{"role": "user", "content": "send"}])
+    except anthropic.APIStatusError as error:
+        assert error.status_code == 503 and error.request_id, error
+    else:
+        raise AssertionError("it was sent twice")
     user = [{"role": "user", "content": "What is the rent?"}]
     with client.messages.stream(model="papers", max_tokens=100, messages=user) as stream:
         pieces = list(stream.text_stream)

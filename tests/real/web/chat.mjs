@@ -207,6 +207,20 @@ scenarios.tools_of_the_page_are_called_once = async (context) => {
   await left.getByText('The page told me.').nth(1).waitFor();
   assert.equal(await left.evaluate(() => window.calls), 0);
   assert.match(JSON.stringify((await results(left)).at(-1)), /closed while the tool ran/);
+  // A page over plain HTTP has no locks.
+  await context.addInitScript(() => delete Navigator.prototype.locks);
+  for (const page of [first, second]) {
+    await page.reload();
+    await answers(page).first().waitFor();
+    await register(page);
+  }
+  await ask(first, 'ask the page', { ends: false });
+  for (const page of [first, second]) {
+    await page.getByText('The page told me.').nth(2).waitFor();
+  }
+  const made = await Promise.all([first, second].map((page) => page.evaluate(() => window.calls)));
+  assert.equal(made[0] + made[1], 1);
+  assert.deepEqual((await results(first)).at(-1).content, { title: 'attache' });
 };
 
 scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
@@ -490,6 +504,25 @@ scenarios.messages_wait_their_turn = async (context) => {
   assert.equal(await page.locator('.queue').count(), 0);
   await page.keyboard.press('Escape');
   await settled(page);
+  // After a reload, too, what was said meanwhile is no question, and nothing stands twice.
+  await page.keyboard.press('Control+Shift+O');
+  await ask(page, 'look into the archive', { ends: false });
+  await page.getByText('I look it up').waitFor();
+  await box(page).fill('make it short');
+  await box(page).press('Enter');
+  await page.getByRole('button', { name: 'Say it now' }).click();
+  await page.locator('.bubble', { hasText: 'make it short' }).waitFor();
+  await page.reload();
+  await page.getByText('A short answer.').waitFor();
+  await settled(page);
+  for (const text of ['I look it up', 'A short answer.']) {
+    assert.equal(await page.getByText(text).count(), 1);
+  }
+  await answers(page).last().getByRole('button', { name: 'Answer again' }).click();
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await page.getByText('It is archived.').waitFor();
+  assert.deepEqual(await page.locator('.bubble').allInnerTexts(), ['look into the archive']);
+  await settled(page);
   // A draft belongs to its session, and is there after a reload.
   await box(page).fill('a draft\nof two lines');
   await page.reload();
@@ -696,11 +729,24 @@ scenarios.a_lost_connection_is_told = async (context) => {
   await page.getByText(/You are offline/).waitFor({ state: 'hidden' });
   await settled(page);
   assert.deepEqual((await answers(page).locator('.markdown').innerText()).trim().split(/\s+/), Array.from({ length: 120 }, (_, at) => word(at)));
+  // A chat that is opened meanwhile comes with the network.
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await context.setOffline(true);
+  await page.locator('.session-title').click();
+  await page.locator('.messages .spinner').waitFor();
+  await page.locator('.banner').waitFor();
+  await context.setOffline(false);
+  await answers(page).getByText(word(119)).waitFor();
+  assert.equal(await page.locator('.banner').count(), 0);
+  assert.equal(await page.getByRole('alert').count(), 0);
 };
 
 scenarios.languages_change_at_once = async (context) => {
   const page = await open(context);
-  await ask(page, 'hello');
+  await page.locator('attache-chat').evaluate((chat) => (chat.language = 'en'));
+  const answer = await ask(page, 'a long one');
+  await answer.getByRole('button', { name: 'Copy code' }).waitFor();
   await page.getByRole('button', { name: 'Settings' }).click();
   const language = page.getByRole('dialog').getByRole('combobox').first();
   assert.equal(await language.locator('option').count(), 9);
@@ -708,6 +754,12 @@ scenarios.languages_change_at_once = async (context) => {
     await language.selectOption(tag);
     await page.locator('.new-chat', { hasText: words }).waitFor();
   }
+  // What is there speaks it, too.
+  assert.match(await answer.locator('.copy-code').innerText(), /[\u0600-\u06ff]/);
+  // A page that gives other headers does not change it.
+  const asked = page.waitForResponse(/\/v1\/chat\/config/);
+  await page.locator('attache-chat').evaluate((chat) => chat.setHeaders({}));
+  await asked;
   assert.equal(await page.locator('.shell').getAttribute('dir'), 'rtl');
   await page.reload();
   await page.locator('.new-chat', { hasText: 'محادثة جديدة' }).waitFor();
@@ -930,6 +982,17 @@ scenarios.files_are_attached_within_limits = async (context) => {
     area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true, cancelable: true }));
   });
   await page.locator('.chip img').waitFor();
+  // Cells of a spreadsheet, which come with a picture of them, are words.
+  const isTaken = await box(page).evaluate((area) => {
+    const cells = new DataTransfer();
+    cells.setData('text/plain', 'Rent\t900');
+    cells.setData('text/html', '<table><tr><td>Rent</td><td>900</td></tr></table>');
+    cells.items.add(new File([new Uint8Array(10)], 'image.png', { type: 'image/png' }));
+    const event = new ClipboardEvent('paste', { clipboardData: cells, bubbles: true, cancelable: true });
+    area.dispatchEvent(event);
+    return event.defaultPrevented;
+  });
+  assert.ok(!isTaken);
   const invoice = readFileSync(new URL('../../../docs/examples/inbox/invoice-2026-0417.pdf', import.meta.url));
   await input.setInputFiles({ name: 'invoice.pdf', mimeType: 'application/pdf', buffer: invoice });
   await page.locator('.chip').getByText('7.4 kB').waitFor();
@@ -998,7 +1061,12 @@ scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
   await rows.getByText('Pears').waitFor();
   await rows.getByText('Pears').hover();
   await page.getByRole('button', { name: 'Delete: Pears' }).click();
-  await page.getByText('What would you like to know?').waitFor({ timeout: 12_000 });
+  await page.getByText('What would you like to know?').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+  await rows.getByText('Pears').waitFor({ state: 'detached' });
+  for (let at = 0; at < 100 && (await api('/v1/sessions')).total > 1; at += 1) {
+    await new Promise((next) => setTimeout(next, 50));
+  }
   assert.deepEqual((await api('/v1/sessions')).sessions.map((each) => each.title), ['about apples']);
 };
 
@@ -1086,8 +1154,15 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   await ask(cookies, 'read the biscuit');
   await cookies.getByText('The cookies told me.').waitFor();
   assert.deepEqual((await results(cookies)).map((result) => result.content), ['17']);
+  // Leave that was taken back is none, and may be given again.
+  await cookies.evaluate(() => document.querySelector('attache-chat').removeAttribute('page-tools'));
+  await ask(cookies, 'read the biscuit');
+  await cookies.getByText('No tool reads the cookies.').waitFor();
+  await cookies.evaluate(() => document.querySelector('attache-chat').setAttribute('page-tools', 'cookies'));
+  await ask(cookies, 'read the biscuit');
+  await cookies.getByText('The cookies told me.').nth(1).waitFor();
   // Each tool does what it says, and no more.
-  const offering = `localStorage.clear(); localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '"dark"'); document.cookie = 'shop=17'; document.cookie = 'tax=a=b';
+  const offering = `localStorage.clear(); localStorage.setItem('cart', '3 chairs'); localStorage.setItem('attache.theme', '"dark"'); document.cookie = 'shop=17'; document.cookie = 'tax=a=b'; document.cookie = 'plain';
     window.notices = []; window.Notification = class { constructor(title, { body }) { notices.push([title, body]); } static requestPermission() { return Promise.resolve(window.leave ?? 'granted'); } };
     window.attache = { q: [['registerTool', { name: 'cookies_get', description: 'The one of the page' }, () => 'from the page']] };`;
   const all = await host(context, widget('data-page-tools="page notify storage cookies"'), { policy: STRICT, script: offering });
@@ -1105,13 +1180,17 @@ scenarios.tools_of_the_browser_need_leave = async (context) => {
   assert.equal(await call('storage_remove', { key: 'cart' }), 'removed');
   assert.match(await call('storage_remove', { key: 'attache.theme' }), /^failed: .*not for tools/);
   assert.deepEqual(await all.evaluate(() => ['cart', 'order', 'attache.theme'].map((key) => localStorage.getItem(key))), [null, '17', '"dark"']);
-  assert.deepEqual(await call('cookies_list'), { shop: '17', tax: 'a=b' });
+  assert.deepEqual(await call('cookies_list'), { shop: '17', tax: 'a=b', '': 'plain' });
   assert.equal(await call('notify', { title: 'Done', body: 'Two chairs' }), 'shown');
   await all.evaluate(() => (window.leave = 'denied'));
   assert.match(await call('notify', { title: 'Again' }), /^failed: .*does not allow notices/);
   assert.deepEqual(await all.evaluate(() => notices), [['Done', 'Two chairs']]);
   // A tool of the page has the name that one of the browser would have.
   assert.equal(await call('cookies_get', { name: 'shop' }), 'from the page');
+  // The one of the browser is there again once the page takes its own back.
+  await all.evaluate(() => window.attache.registerTool({ name: 'cookies_get' }, () => 'again')());
+  assert.equal(await call('cookies_get', { name: 'shop' }), '17');
+  assert.equal(await call('cookies_get', { name: '' }), 'plain');
 };
 
 scenarios.headers_and_facts_are_asked_for_each_time = async (context) => {
@@ -1184,10 +1263,12 @@ scenarios.the_page_drives_the_chat = async (context) => {
   assert.deepEqual(await page.evaluate(() => heard), ['ready', 'open', 'message', 'message', 'close']);
   assert.equal(asked.length, 1);
   assert.match(asked[0][1], /^Bearer token-\d+$/);
-  // Whatever fails is told the page.
+  // Whatever fails is told the page. A token may also be a text.
+  await page.evaluate(() => attache.setAuth('token-of-ann'));
   await page.route('**/v1/sessions/**', (route) => route.abort());
   await page.evaluate(() => (attache.open(), attache.send('and now?')));
   await page.waitForFunction(() => heard.includes('error'));
+  assert.equal(asked.at(-1)[1], 'Bearer token-of-ann');
 };
 
 scenarios.the_demo_fills_its_cart = async (context) => {

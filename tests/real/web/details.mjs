@@ -9,7 +9,7 @@ export { scenarios as details };
 /** The first cell of each row of the guide's table of keys. */
 const guide = readFileSync(new URL('../../../docs/guide/web-chat.md', import.meta.url), 'utf8');
 const rows = guide
-  .split('\n## Keys\n')[1]
+  .split('\n## Keyboard shortcuts\n')[1]
   .split('\n')
   .map((line) => /^\| ([^|]+) \| [^|]+ \|$/.exec(line)?.[1])
   .filter((cell) => cell && cell !== '---');
@@ -196,7 +196,7 @@ scenarios.thoughts_that_a_provider_keeps_have_a_label_only = async (context) => 
     }
     assert.deepEqual(await label.allInnerTexts(), ['Thought']);
     // There is nothing to open.
-    assert.equal(await answer.locator('details').count(), 0);
+    assert.equal(await answer.locator('details.thinking').count(), 0);
     assert.match(await answer.innerText(), /^Thought\s+The rent is 900/);
   }
   // It is that answer's alone.
@@ -335,6 +335,15 @@ scenarios.an_answer_names_its_sources_with_their_pages = async (context) => {
   await hint.getByText('begins on 1 December 2025 and runs for two years').waitFor();
   await box(page).focus();
   await hint.waitFor({ state: 'hidden' });
+  // It stays under the pointer, and goes with Escape alone.
+  const cite = answer.getByRole('button', { name: 'Source 1: agreement.pdf' });
+  await cite.hover();
+  await hint.hover();
+  await page.evaluate(() => new Promise((next) => setTimeout(next, 500)));
+  assert.equal(await cite.getAttribute('aria-describedby'), await hint.getAttribute('id'));
+  await page.keyboard.press('Escape');
+  await hint.waitFor({ state: 'detached' });
+  assert.equal(await cite.getAttribute('aria-describedby'), null);
   await source.click();
   await page.locator('.pane .leaf[data-page="2"] .area').waitFor();
 };
@@ -420,7 +429,21 @@ scenarios.questions_of_tools_are_answered = async (context) => {
   await form.getByRole('button', { name: 'Answer' }).click();
   await called(3);
   await settled(page);
-  const wanted = ['2026', 7.5, { article: 'Stool', count: 2, size: 'large', is_gift: true }];
+  // What was offered is answered, and of the rest what somebody chose, as the schema writes it.
+  await ask(page, 'call ticket {}');
+  const ticket = card('Which ticket?');
+  await ticket.getByRole('button', { name: 'Answer' }).click();
+  const colour = ticket.getByRole('combobox', { name: 'Colour' });
+  assert.ok(await colour.evaluate((field) => field.matches(':invalid')));
+  await colour.selectOption('Green');
+  await ticket.getByRole('listbox', { name: 'Tags' }).selectOption(['a', 'c']);
+  await ticket.getByRole('combobox', { name: 'Floor' }).selectOption('2');
+  // Once, however often it is clicked.
+  await ticket.getByRole('button', { name: 'Answer' }).dblclick();
+  await called(4);
+  await settled(page);
+  assert.equal(await wrong.count(), 0);
+  const wanted = ['2026', 7.5, { article: 'Stool', count: 2, size: 'large', is_gift: true }, { urgent: true, priority: 'low', colour: '#0f0', tags: ['a', 'c'], floor: 2 }];
   assert.deepEqual((await results(page)).map((result) => result.content), wanted);
   assert.equal(await page.locator('attache-question').count(), 0);
 };

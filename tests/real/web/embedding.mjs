@@ -98,6 +98,20 @@ scenarios.what_a_page_takes_back_is_gone = async (context) => {
   assert.deepEqual(asked.map((body) => JSON.stringify(body.context ?? null).includes('order-17')), [true, true, false]);
 };
 
+scenarios.a_call_waits_for_its_tool = async (context) => {
+  const page = await host(context, '<script src="/attache-chat.js" data-mode="popup" data-open defer></script><p>A shop</p>');
+  const offer = (approval) => (attache.registerTool({ name: 'page_title', description: 'The title', approval }, () => document.title), 0);
+  await page.evaluate(offer, true);
+  await ask(page, 'ask the page', { ends: false });
+  const call = page.locator('.call', { hasText: 'In this page' });
+  await call.getByRole('button').first().waitFor();
+  await page.reload();
+  // It is known that the page has to answer before the page has its tools.
+  await call.locator('.state.is-frontend').waitFor();
+  await page.evaluate(offer, false);
+  await page.getByText('The page told me.').waitFor();
+};
+
 scenarios.a_tool_of_the_page_returns_a_picture = async (context) => {
   // The page draws it: three dots by two, of one colour.
   const script = `window.attache = { q: [] };

@@ -123,6 +123,35 @@ scenarios.a_deleted_chat_does_not_come_back = async (context) => {
   assert.equal((await api('/v1/sessions')).total, 0);
 };
 
+scenarios.what_is_written_after_a_deletion_is_of_a_new_chat = async (context) => {
+  const page = await open(context);
+  const row = page.getByRole('navigation', { name: 'Chats' }).locator('.session');
+  const remove = async () => {
+    await row.hover();
+    await row.getByRole('button', { name: /^Delete/ }).click();
+    await row.waitFor({ state: 'detached' });
+  };
+  await ask(page, 'a short one');
+  await remove();
+  await page.getByText('What would you like to know?').waitFor();
+  await focused(page, 'attache-composer textarea');
+  await page.keyboard.type('the lease');
+  for (let at = 0; at < 200 && (await api('/v1/sessions')).total > 0; at += 1) {
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  assert.equal((await api('/v1/sessions')).total, 0);
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+  assert.equal(await box(page).inputValue(), 'the lease');
+  await box(page).press('Enter');
+  await page.getByText('The lease says').waitFor();
+  await settled(page);
+  // One that is taken back is there again.
+  await remove();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row.getByText('the lease').click();
+  await page.getByText('The lease says').waitFor();
+};
+
 scenarios.the_focus_stays_in_the_chat = async (context) => {
   const page = await open(context);
   const inBox = () => focused(page, 'attache-composer textarea');
@@ -199,6 +228,19 @@ scenarios.the_focus_stays_in_the_chat = async (context) => {
   assert.equal(await page.evaluate(() => document.querySelector('attache-chat').shadowRoot.activeElement), null);
 };
 
+scenarios.a_call_that_is_open_stays_so_beside_another_one = async (context) => {
+  const page = await open(context);
+  const answer = await ask(page, 'one by one', { ends: false });
+  const call = answer.locator('details.call', { hasText: 'Archive' });
+  await call.locator('summary').click();
+  await call.evaluate((call) => (call.isSame = true));
+  await answer.locator('details.group').waitFor();
+  assert.ok(await call.evaluate((call) => call.isSame && call.open && call.parentElement.closest('details').open));
+  await focused(page, 'details.call > summary');
+  await settled(page);
+  assert.ok(await call.isVisible());
+};
+
 scenarios.a_letter_that_is_being_written_decides_nothing = async (context) => {
   const page = await open(context);
   await ask(page, 'a short one');
@@ -233,6 +275,12 @@ scenarios.a_letter_that_is_being_written_decides_nothing = async (context) => {
     await new Promise((next) => setTimeout(next, 50));
   }
   await page.getByText('It is settled.').nth(1).waitFor();
+  await settled(page);
+  // Of two cards the first one has the focus.
+  await page.getByRole('log').focus();
+  await pays('pay both');
+  await card.nth(1).waitFor();
+  assert.ok(await card.first().evaluate((card) => card.getRootNode().activeElement === card));
 };
 
 scenarios.words_and_files_that_were_not_taken_stay = async (context) => {

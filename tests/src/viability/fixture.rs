@@ -294,6 +294,12 @@ pub fn fixtures() -> Vec<Fixture> {
             vec![Item::of("scan.pdf", made::heavy_pdf(56 << 20), Kind::Opaque, "")],
         ),
         Fixture::new(
+            "heavy_pdf",
+            "a PDF of 6 MiB, all of it one page",
+            Shape::One,
+            vec![Item::of("plan.pdf", made::heavy_pdf(6 << 20), Kind::Plain, "")],
+        ),
+        Fixture::new(
             "unknown_type",
             "bytes that nobody knows",
             Shape::One,

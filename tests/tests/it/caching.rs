@@ -29,8 +29,8 @@ fn caching() -> ModelSettings {
 fn agent(model: ModelHandle) -> AgentBuilder {
     let read = tool_fn("read", "Reads a page", |Number { number }: Number| async move {
         let page = format!("%PDF-1.4\n% page {number}\n").into_bytes();
-        // Few, since Converse takes but five in a message.
-        let page = (number % 100 < 3).then(|| Document::from_bytes(page, "application/pdf"));
+        // Few, since Converse takes but five in a request: where older ones go, the prefix changes.
+        let page = matches!(number, 0 | 100).then(|| Document::from_bytes(page, "application/pdf"));
         Ok::<_, ToolError>(json!({ "text": format!("page {number}"), "page": page }))
     });
     Agent::builder(model).system("Read the manual before you answer. ".repeat(600)).tool(read)

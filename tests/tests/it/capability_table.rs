@@ -25,18 +25,18 @@ type Cell = fn(&ModelCapabilities) -> String;
 
 /// A capability: what stands in its cells, and the tests that prove it, as `file::name`.
 const CAPABILITIES: [(&str, Cell, &[&str]); 12] = [
-    ("documents of the author", |row| media(&row.user.media), &[EMITTERS, WIRE_DOCUMENTS]),
+    ("documents from the author", |row| media(&row.user.media), &[EMITTERS, WIRE_DOCUMENTS]),
     ("documents in a tool result", |row| media(&row.tool_result.media), &[EMITTERS, E2E_DOCUMENTS]),
     ("documents in a failed result", |row| media(&row.failed_result.media), &[EMITTERS]),
-    ("documents beside a result", |row| media(&row.beside_result.media), &[WIRE_DOCUMENTS]),
-    ("uploaded once: of the author / in a tool result", references, &[UPLOADS]),
+    ("documents next to a result", |row| media(&row.beside_result.media), &[WIRE_DOCUMENTS]),
+    ("uploaded once: from the author / in a tool result", references, &[UPLOADS]),
     ("tools", |row| yes(row.tools), &[WIRE_JUDGED, RECORDED]),
     ("several calls in a reply", |row| yes(row.parallel_tools), &[RECORDED, PARITY]),
     ("forced tools", |row| yes(row.forced_tools), &[WIRE_JUDGED, OPTIONS]),
     ("structured output", |row| word(&row.structured_output), &[OPTIONS, WIRE_JUDGED]),
     ("prompt caching", |row| word(&row.caching), &[CACHES, WIRE_PREFIX]),
     ("reasoning is set by", |row| listed(&row.reasoning), &[OPTIONS, E2E_REASONING]),
-    ("reasoning goes back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
+    ("reasoning is sent back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
 ];
 
 const UPLOADS: &str = "tests/tests/it/uploads.rs::a_large_document_is_uploaded_once_and_named_at_every_step";
@@ -116,10 +116,11 @@ fn page() -> String {
     let matrix = Matrix::bundled();
     let mut page = String::from(
         "# What each API can\n\n\
-         This page is made from the capability table (`crates/core/src/capability/matrix/*.toml`) by \
-         `cargo xtask snapshots --accept`; a test fails when it is out of date, and when a test that it names is gone. \
-         `text` is everything that reads as text. The first words of a cell hold for models that the table does not \
-         name; differences follow, with the patterns of their models. `attache models PATTERN` prints the row of one model.\n",
+         This page is generated from the capability table (`crates/core/src/capability/matrix/*.toml`) by \
+         `cargo xtask snapshots --accept`; a test fails if it is out of date, or if a test that it names is gone. \
+         `text` is everything that can be read as text. The first value of a cell applies to models that are not in \
+         the table; exceptions follow, with the patterns of their models. `attache models PATTERN` prints a model's \
+         row.\n",
     );
     for (capability, of, tests) in CAPABILITIES {
         let _ = write!(
@@ -138,7 +139,7 @@ fn page() -> String {
         matrix.families().filter(|family| !APIS.iter().any(|(_, known, _)| known == family)).collect();
     page.push_str("\n## Compatible servers and others\n\n");
     page.push_str(
-        "| family | author | tool result | tools | structured output | caching | reasoning | goes back |\n",
+        "| family | author | tool result | tools | structured output | caching | reasoning | sent back |\n",
     );
     page.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for family in others {

@@ -110,10 +110,9 @@ async fn documents_go_where_the_table_says() {
     }
 }
 
-// Invariant 1, bedrock.md 10: more files in one turn than a message may hold. Before there was a limit for a message,
-// Converse refused the request and the run failed.
+// Invariant 1, bedrock.md 10: more files in one turn than a request may hold.
 #[tokio::test]
-async fn more_files_than_a_message_holds_are_noted() {
+async fn more_files_than_a_request_holds_are_noted() {
     const PDFS: [&[u8]; 7] = [
         b"%PDF-1.4 one",
         b"%PDF-1.4 two",
@@ -129,7 +128,7 @@ async fn more_files_than_a_message_holds_are_noted() {
         mock.enqueue(Reply::new().call("call00001", "find", serde_json::json!({})));
         mock.enqueue(Reply::new().text("done"));
         let model = party.connected(&mock, ModelSettings::new()).unwrap();
-        let place = model.capabilities().tool_result.clone();
+        let most = model.capabilities().files.max_files;
         let find =
             tool_fn("find", "Finds files", move |_: NoArguments| async move { Ok::<_, ToolError>(files()) });
         let agent = Agent::builder(model).tool(find).build().unwrap();
@@ -140,14 +139,14 @@ async fn more_files_than_a_message_holds_are_noted() {
         let report = report.unwrap();
         let decisions = &report.decisions;
         assert_eq!(decisions.len(), PDFS.len(), "{name}: one outcome for each");
-        if let Some(limit) = place.max_files_per_message {
+        if let Some(limit) = most {
             let native = attache_documents::DocumentOutcome::Native;
             let kept = decisions.iter().filter(|decision| decision.outcome == native).count() as u64;
             assert_eq!(kept, limit, "{name}");
-            assert!(decisions[6].reason.as_str().contains("ask for this one by itself"), "{name}");
+            assert!(decisions[0].reason.as_str().ends_with("newer documents are in it"), "{name}");
         }
         let limited = party.api == attache_tests::Api::Bedrock;
-        assert_eq!(place.max_files_per_message.is_some(), limited, "{name}");
+        assert_eq!(most.is_some(), limited, "{name}");
     }
 }
 
@@ -217,9 +216,9 @@ async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
     }
 }
 
-// bedrock.md 10: five documents a message, images apart; the next message holds as many again
+// bedrock.md 10: five documents a request, images apart
 #[tokio::test]
-async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
+async fn a_request_to_converse_holds_five_documents_and_notes_for_older_ones() {
     let party = Party::from(Api::Bedrock);
     let mock = party.mock().await.unwrap();
     for call in ["call00001", "call00002"] {
@@ -245,12 +244,43 @@ async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
     assert!(mock.violations().is_empty(), "{:?}", mock.violations());
     let decisions = &report.unwrap().decisions;
     let outcomes: Vec<&str> = decisions.iter().map(|decision| decision.outcome.as_str()).collect();
-    let first = ["native", "native", "native", "native", "native", "native", "note", "note"];
-    assert_eq!(outcomes, [&first[..], &["native", "native"]].concat());
-    for decision in &decisions[6..8] {
+    assert_eq!(outcomes, [&["native"][..], &["note"; 4], &["native"; 5]].concat());
+    for decision in &decisions[1..5] {
         let reason = decision.reason.as_str();
-        assert!(reason.starts_with("a message to this model holds at most 5 documents"), "{reason}");
+        assert!(reason.starts_with("a request to this model holds at most 5 documents"), "{reason}");
     }
     let body = mock.requests().last().unwrap().json().clone();
-    assert_eq!(seen_documents(party.api.conformance(), &body).len(), 8);
+    assert_eq!(seen_documents(party.api.conformance(), &body).len(), 6);
+}
+
+// bedrock.md 10: the sixth document of a conversation is answered, and six at once fail before anything is sent
+#[tokio::test]
+async fn a_conversation_with_converse_takes_a_sixth_document() {
+    let party = Party::from(Api::Bedrock);
+    let mock = party.mock().await.unwrap();
+    let model = party.connected(&mock, ModelSettings::new()).unwrap();
+    let agent = Agent::builder(model).build().unwrap();
+    let pdf = |number: usize| {
+        let bytes = format!("%PDF-1.4\n% {number}\n").into_bytes();
+        Document::from_bytes(bytes, "").with_file_name(format!("{number}.pdf"))
+    };
+    let mut history = Vec::new();
+    for number in 0..7 {
+        let parts = [UserPart::text("Read."), pdf(number).into()];
+        history.push(Message::User(UserMessage::new(parts)).shared());
+        mock.enqueue(Reply::new().text("done"));
+        let (end, report) = ended(agent.run(RunInput::new(history.clone()))).await;
+        history.push(Message::assistant(end.unwrap().text).shared());
+        let outcomes: Vec<&str> =
+            report.unwrap().decisions.iter().map(|decision| decision.outcome.as_str()).collect();
+        let old = number.saturating_sub(4);
+        assert_eq!(outcomes, [vec!["note"; old], vec!["native"; number + 1 - old]].concat());
+    }
+    assert!(mock.violations().is_empty(), "{:?}", mock.violations());
+
+    let parts = [UserPart::text("Compare.")].into_iter().chain((0..6).map(|number| pdf(number).into()));
+    let many = RunInput::new([Message::User(UserMessage::new(parts)).shared()]);
+    let error = agent.run(many).outcome().await.unwrap_err();
+    assert_eq!(error.provider_error().unwrap().kind(), ErrorKind::Unsupported);
+    assert_eq!(mock.requests().len(), 7);
 }

@@ -71,7 +71,15 @@ fn models(family: &str) -> Vec<(String, ModelCapabilities)> {
         let row = matrix.resolve(family, &name);
         (name, row)
     });
-    resolved.collect()
+    // The requests here offer a tool, which a model that always reasons may not take.
+    let takes_tools =
+        |row: &ModelCapabilities| !always_excludes_tools(row) || row.reasoning.iter().any(|way| way == "off");
+    resolved.filter(|(_, row)| takes_tools(row)).collect()
+}
+
+/// True if a model takes no tools while it reasons, which it does unasked.
+fn always_excludes_tools(row: &ModelCapabilities) -> bool {
+    row.reasons_unasked && row.reasoning_excludes(ReasoningExcludes::Tools)
 }
 
 fn rendered(api: Api, model: &str, routing: &Routing, tools: &Arc<ToolSet>) -> Result<Value, String> {
@@ -88,8 +96,7 @@ fn encoded(
     let codec = api.codec_of(model);
     let row = codec.capabilities();
     // Such a model takes tools once it does not reason.
-    let excluded = row.reasons_unasked && row.reasoning_excludes(ReasoningExcludes::Tools);
-    let settings = match excluded {
+    let settings = match always_excludes_tools(row) {
         true => ModelSettings::new().with_reasoning(Reasoning::Off),
         false => ModelSettings::new(),
     };

@@ -433,12 +433,15 @@ async fn connections_that_break() {
 async fn a_stream_without_its_end_is_cut() {
     for api in APIS {
         let (mock, model) = model(api.into(), RetryPolicy::never()).await;
-        mock.enqueue(Reply::new().text("half of it").without_terminator());
-        let (said, end) = call(&model, false).await;
-        assert_eq!(said, "half of it", "{}", api.name());
-        match api {
-            Api::OpenAiChat => assert_eq!(end.unwrap().message.text(), "half of it"),
-            _ => assert_eq!(end.unwrap_err().kind(), K::StreamCut, "{}", api.name()),
+        let half = Reply::new().text("half of it").without_terminator();
+        for reply in [half.clone(), half.cut_after(usize::MAX)] {
+            mock.enqueue(reply);
+            let (said, end) = call(&model, false).await;
+            assert_eq!(said, "half of it", "{}", api.name());
+            match api {
+                Api::OpenAiChat => assert_eq!(end.unwrap().message.text(), "half of it"),
+                _ => assert_eq!(end.unwrap_err().kind(), K::StreamCut, "{}", api.name()),
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::approval::ApprovalPolicy;
 use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::hooks::RunHook;
 use crate::limits::{EmptyReply, Limits};
+use crate::memory::MessageWindow;
 use crate::memory::look::Memory;
 use crate::memory_documents::MemoryDocumentStore;
 use crate::observe::Observer;
@@ -23,7 +24,6 @@ use crate::setup::{HistoryPolicy, Setup, Timing};
 use crate::tools::{
     Disclosure, Handling, Refusal, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError,
 };
-use crate::window::MessageWindow;
 
 use super::Agent;
 
@@ -294,8 +294,7 @@ impl AgentBuilder {
 
     /// Adds one who looks on at each run; see [`Observer`].
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        let before = self.inner.observers.iter().flat_map(|observers| observers.iter().cloned());
-        self.inner.observers = Some(before.chain([Arc::new(observer) as Arc<dyn Observer>]).collect());
+        self.inner.observe(Arc::new(observer));
         self
     }
 
@@ -455,7 +454,8 @@ impl AgentBuilder {
     /// The agent.
     ///
     /// # Errors
-    /// [`BuildError`] if two tools have one name, if the model cannot be offered one of them, or if a limit is zero.
+    /// [`BuildError`] if two tools have one name, if the model cannot be offered one of them, or if
+    /// [`max_steps`](Self::max_steps) or [`parallel_calls`](Self::parallel_calls) is 0.
     /// Families of tools are listed, and checked, when a run first needs them. The facts about the others stand in
     /// [`Agent::preflight`], and are told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {

@@ -14,7 +14,7 @@ pub enum DecideError {
         id: String,
     },
     /// Somebody decided otherwise before.
-    #[error("the approval {:?} is decided already, otherwise{}", first.id, by(first))]
+    #[error("the approval {:?} has another decision already{}", first.id, by(first))]
     Decided {
         /// The first decision, which stands.
         first: Box<Decided>,
@@ -26,7 +26,7 @@ pub enum DecideError {
         id: String,
     },
     /// The conversation that a run shall go on from has calls that wait for approval in another run.
-    #[error("the conversation has calls that wait for approval: {}", ids.join(", "))]
+    #[error("calls of the conversation wait for approval: decide {}, and resume their run", ids.join(", "))]
     Open {
         /// The approvals.
         ids: Vec<String>,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use attache_core::{Approval, ToolCall, ToolCallId, ToolResult, fresh};
+use attache_core::{Approval, ToolCall, ToolCallId, fresh};
 use futures_util::stream::FuturesUnordered;
 
 use crate::approval::is_expired;
@@ -15,8 +15,8 @@ use crate::driver::stop::{Fault, Stop};
 use crate::driver::wait::{Answered, Gate, StartedCalls, wait_decision};
 use crate::event::EventKind;
 use crate::journal::now;
-use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
-use crate::run::{Action, PendingCall};
+use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::run::{Action, PendingCall, Run};
 use crate::tools::{Ready, Work};
 
 /// A call that is ready to run, or its outcome without a run.
@@ -91,14 +91,8 @@ impl Driver {
             None if !is_expired(&asked) => return Ok(Admission::Waits),
             None => self.close_approval(&asked.id).await?,
         };
-        match decided.decision {
-            None => return Ok(Err(denied(call, "nobody decided in time")).into()),
-            Some(Decision::Deny(text)) => return Ok(Err(denied(call, &text)).into()),
-            // The caller was told of its call when it was approved, and may be at work.
-            Some(_) if is_expired(&asked) && !is_external(&judged) => {
-                return Ok(Err(denied(call, "its approval expired before it was run")).into());
-            }
-            Some(Decision::Approve | Decision::ApproveAlways | Decision::Edit(_)) => {}
+        if let Some(refused) = refused(call, &asked, &decided, is_external(&judged)) {
+            return Ok(Err(refused).into());
         }
         let proposed = self.run.proposed(&call.id).cloned().unwrap_or_else(|| call.clone());
         let anew = match judged {
@@ -271,6 +265,33 @@ impl Driver {
     }
 }
 
+/// The outcome of a call that does not run, by what was decided about it and when.
+fn refused(call: &ToolCall, asked: &Asked, decided: &Decided, is_external: bool) -> Option<Box<ToolOutcome>> {
+    match &decided.decision {
+        None => Some(denied(call, "nobody decided in time")),
+        Some(Decision::Deny(text)) => Some(denied(call, text)),
+        // The caller was told of its call when it was approved, and may be at work.
+        Some(_) if is_expired(asked) && !is_external => {
+            Some(denied(call, "its approval expired before it was run"))
+        }
+        Some(Decision::Approve | Decision::ApproveAlways | Decision::Edit(_)) => None,
+    }
+}
+
+/// The end of an approval whose time is up while nobody drives its run, by the decision that was left for it, if one was.
+pub(crate) fn expired(run: &Run, asked: &Asked, left: Option<EntryKind>) -> Vec<Entry> {
+    let kind = left.unwrap_or_else(|| undecided(&asked.id));
+    let outcome = match (&kind, run.proposed(&asked.call_id)) {
+        (EntryKind::Decided(decided), Some(call)) => {
+            refused(call, asked, decided, run.is_external(&call.name))
+        }
+        _ => None,
+    };
+    let result =
+        outcome.map(|outcome| Entry::new(Key::result(&asked.call_id), EntryKind::ToolOutcome(*outcome)));
+    [Entry::new(Key::decided(&asked.id), kind)].into_iter().chain(result).collect()
+}
+
 /// The end of an approval without a decision.
 pub(super) fn undecided(approval: &str) -> EntryKind {
     EntryKind::Decided(nobody(approval))
@@ -280,11 +301,11 @@ fn nobody(approval: &str) -> Decided {
     Decided { id: approval.to_owned(), decision: None, by: None }
 }
 
-fn denied(call: &ToolCall, text: &str) -> Box<ToolOutcome> {
+/// The outcome of a call to which somebody said no.
+pub(crate) fn denied(call: &ToolCall, text: &str) -> Box<ToolOutcome> {
     let text = match text.trim() {
         "" => "not executed: the call was denied".to_owned(),
         text => format!("not executed: {text}"),
     };
-    let result = ToolResult::error(call, &text);
-    Box::new(ToolOutcome { call_id: call.id.clone(), result, disposition: Disposition::Denied })
+    Box::new(ToolOutcome::not_made(call, &text, Disposition::Denied))
 }

@@ -4,8 +4,8 @@ use std::pin::pin;
 
 use async_stream::stream;
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, MessageId, ProviderError,
-    StoreError, StoreErrorKind, StreamChunk, ToolCallId, Usage,
+    AssistantMessage, Completion, ErrorKind, FinishReason, Message, MessageId, ProviderError, StoreError,
+    StoreErrorKind, StreamChunk, Usage,
 };
 use futures_core::Stream;
 
@@ -17,9 +17,7 @@ use crate::log::{Entry, EntryKind, Failed, Key, Reply};
 use crate::outcome::EndReason;
 use crate::output::{Partial, Piece};
 use crate::price::Money;
-use crate::run::Run;
 use crate::store_documents::keep_of_reply;
-use crate::tools::Toolbox;
 
 /// The events of one model call; at most one `Err`, which comes last.
 pub(super) fn ask<'a>(
@@ -63,11 +61,13 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
+        // The tokens of a request that was refused as too long, after attempts that its provider counted.
+        let mut earlier: Option<Box<Usage>> = None;
         driver.note_citable(&request);
         let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
         let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
-        let mut completion = loop {
+        let ended: Result<Box<Completion>, ProviderError> = loop {
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
                 Err(interrupted) => {
@@ -102,7 +102,7 @@ pub(super) fn ask<'a>(
                         yield Ok(driver.event(kind));
                     }
                 }
-                Ok(Some(Ok(StreamChunk::Done(completion)))) => break completion,
+                Ok(Some(Ok(StreamChunk::Done(completion)))) => break Ok(completion),
                 // A kind of chunk that is newer than this loop has nothing for it.
                 Ok(Some(Ok(_))) => {}
                 Ok(Some(Err(error))) => {
@@ -120,6 +120,7 @@ pub(super) fn ask<'a>(
                                         let kind = started(driver, &reply);
                                         yield Ok(driver.event(kind));
                                     }
+                                    earlier = error.usage().cloned().map(Box::new);
                                     driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
@@ -131,31 +132,28 @@ pub(super) fn ask<'a>(
                             }
                         }
                     }
-                    yield Err(Box::pin(driver.failed(interrupt, error, said, None)).await);
-                    return;
+                    break Err(error);
                 }
                 Ok(None) => {
-                    let error = ProviderError::new(ErrorKind::StreamCut, "the reply ended without its last chunk");
-                    yield Err(Box::pin(driver.failed(interrupt, error, said, None)).await);
-                    return;
+                    let message = "the reply ended without its last chunk";
+                    break Err(ProviderError::new(ErrorKind::StreamCut, message));
                 }
             }
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        if completion.finish_reason == FinishReason::Error {
-            let Completion { finish_reason, usage, model, response, .. } = *completion;
-            let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
-            // Nobody can have the tokens back.
-            let cost = driver.cost_of(model.as_deref(), &usage);
-            driver.settle(&usage, cost, 0);
-            let spent = Some((usage.clone(), cost));
-            let stop = Box::pin(driver.failed(interrupt, error, said, spent)).await;
-            yield Ok(driver.event(EventKind::StepFinished { finish_reason, usage, response }));
-            yield Err(stop);
-            return;
-        }
-        name_calls(&mut completion.message, &driver.toolbox, &driver.run);
+        let mut completion = match replied(ended, earlier.as_deref()) {
+            Ok(completion) => completion,
+            Err((error, cut)) => {
+                let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut)).await;
+                if let Some(told) = told {
+                    yield Ok(driver.event(*told));
+                }
+                yield Err(stop);
+                return;
+            }
+        };
+        driver.toolbox.name_calls(&mut completion.message, |id| driver.run.knows_call(id));
         for kind in driver.notes_of_reply(&completion.degradations, &mut completion.message.citations) {
             yield Ok(driver.event(kind));
         }
@@ -163,7 +161,9 @@ pub(super) fn ask<'a>(
         if let Some(warning) = driver.warn_of_cost(cost) {
             yield Ok(driver.event(warning));
         }
-        let is_counted = completion.usage.input_tokens.is_some();
+        // Those of earlier attempts do not count the answer's own.
+        let own = completion.answered.as_deref().unwrap_or(&completion.usage);
+        let is_counted = own.input_tokens.is_some();
         let is_guessed = driver.run.limits().limit_tokens() || driver.counts_outside();
         if is_guessed && !is_counted && !driver.warned_of_usage {
             driver.warned_of_usage = true;
@@ -251,24 +251,47 @@ struct Replied {
     entries: Vec<Entry>,
     requested: Option<EventKind>,
     finished: EventKind,
-    /// There where spending is counted elsewhere too.
+    /// Set if spending is counted elsewhere too.
     spent: Option<Usage>,
 }
 
+/// The reply, with the tokens of a request before it. Or why there is none, with one that its provider ended with an error.
+fn replied(
+    ended: Result<Box<Completion>, ProviderError>,
+    earlier: Option<&Usage>,
+) -> Result<Box<Completion>, (ProviderError, Option<Box<Completion>>)> {
+    let mut completion = ended
+        .map_err(|error| (earlier.into_iter().fold(error, |error, usage| error.with_usage(usage)), None))?;
+    earlier.into_iter().for_each(|usage| completion.add_earlier(usage));
+    match completion.finish_reason {
+        FinishReason::Error => {
+            let message = "the provider ended the reply with an error";
+            Err((ProviderError::new(ErrorKind::Api, message), Some(completion)))
+        }
+        _ => Ok(completion),
+    }
+}
+
 impl Driver {
-    /// Stops where the model did not answer. The log tells it to those who read it alone; one that does not take it in time
-    /// holds nobody up.
+    /// Stops where the model did not answer, or where its provider ended the reply `cut`, and says what that cost, if it is
+    /// known. The log tells it to those who read it alone; one that does not take it in time holds nobody up.
     async fn failed(
         &mut self,
         interrupt: &mut Interrupt,
         error: ProviderError,
         said: String,
-        spent: Option<(Usage, Option<Money>)>,
-    ) -> Stop {
+        cut: Option<Box<Completion>>,
+    ) -> (Option<Box<EventKind>>, Stop) {
+        let (usage, model, response) = match cut.map(|cut| *cut) {
+            Some(Completion { usage, model, response, .. }) => (Some(usage), model, response),
+            None => (error.usage().cloned(), None, None),
+        };
+        // Nobody can have the tokens back.
+        let cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage));
+        usage.iter().for_each(|usage| self.settle(usage, cost, 0));
         let reason = EndReason::provider(&error);
         if reason.is_failure() {
-            let (usage, cost) = spent.unzip();
-            let failed = Failed { reason, message: error.to_string(), usage, cost: cost.flatten() };
+            let failed = Failed { reason, message: error.to_string(), usage: usage.clone(), cost };
             let kind = EntryKind::Failed(Box::new(failed));
             let entry = Entry::new(Key::failed(self.run.failures()), kind);
             let recorded = interrupt.in_time(self.record_all(vec![entry.clone()])).await;
@@ -278,7 +301,10 @@ impl Driver {
                 let _ = self.run.apply(&entry);
             }
         }
-        Stop::Fault(error.into(), said)
+        let told = usage.map(|usage| {
+            Box::new(EventKind::StepFinished { finish_reason: FinishReason::Error, usage, response })
+        });
+        (told, Stop::Fault(error.into(), said))
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for
@@ -316,6 +342,7 @@ impl Driver {
             finish_reason,
             raw_finish_reason,
             usage,
+            answered,
             model,
             degradations,
             response,
@@ -328,11 +355,21 @@ impl Driver {
         let finished =
             EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
         let spent = (self.budget.is_some() || self.scope.is_some()).then(|| usage.clone());
-        let is_guessed = usage.input_tokens.is_none() && self.counts_outside();
+        let own = answered.as_deref().unwrap_or(&usage);
+        let is_guessed = own.input_tokens.is_none() && self.counts_outside();
         let guessed = if is_guessed { self.run.guess(&message) } else { 0 };
         let message = Message::Assistant(message).shared();
-        let reply =
-            Reply { message, finish_reason, raw_finish_reason, usage, cost, model, guessed, degradations };
+        let reply = Reply {
+            message,
+            finish_reason,
+            raw_finish_reason,
+            usage,
+            answered,
+            cost,
+            model,
+            guessed,
+            degradations,
+        };
         let mut entries = Vec::with_capacity(1);
         // Nobody reads a log that nobody keeps.
         if !self.recorder.place().is_volatile()
@@ -343,23 +380,5 @@ impl Driver {
         }
         entries.push(Entry::new(key, EntryKind::Reply(reply)));
         Replied { entries, requested, finished, spent }
-    }
-}
-
-/// Gives each call the name of the tool that it means, and an id of its own, before anybody looks at it: the log, the
-/// caller and later requests then speak of one tool and one call.
-fn name_calls(message: &mut AssistantMessage, toolbox: &Toolbox, run: &Run) {
-    let mut seen: Vec<ToolCallId> = Vec::new();
-    for part in &mut message.parts {
-        if let AssistantPart::ToolCall(call) = part {
-            let name = toolbox.canonical(&call.name);
-            if name != call.name {
-                call.name = name.to_owned();
-            }
-            if seen.contains(&call.id) || run.knows_call(&call.id) {
-                call.id = ToolCallId::new();
-            }
-            seen.push(call.id.clone());
-        }
     }
 }

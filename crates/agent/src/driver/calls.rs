@@ -49,6 +49,12 @@ pub(super) fn answer<'a>(
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
         let mut recording = Recording::default();
         let (external, mut waiting) = driver.split(calls);
+        if !external.is_empty()
+            && let Err(stop) = interrupt.attempt(Box::pin(driver.let_through(&external))).await
+        {
+            yield Err(stop);
+            return;
+        }
         driver.control.expect(external.iter().cloned());
         for PendingCall { call, .. } in external {
             under_way.push(driver.wait_for_caller(&call));

@@ -36,7 +36,7 @@ impl Driver {
         if !says_nothing && !self.run.text().trim().is_empty() {
             ended.checked = self.check().await.map(Box::new);
         }
-        self.record_end(ended).await?;
+        self.record_end(ended, self.has_looked()).await?;
         let Some(checked) = self.run.checked() else { return Ok(Vec::new()) };
         // Those of the provider were told with the reply, unless it came before this drive.
         let is_told = self.citable.is_some();
@@ -280,7 +280,7 @@ impl Texts<'_> {
         let media_type = document.media_type();
         let bytes = match document.bytes() {
             Some(bytes) => Some(bytes),
-            None => setup.store.get(document.id()).await.ok(),
+            None => setup.store.get(document.id()).await.ok().filter(|bytes| document.may_have(bytes)),
         };
         let converter = setup.converters.iter().find(|converter| converter.converts(media_type));
         let converted = match (converter, bytes.clone()) {

@@ -47,13 +47,18 @@ impl Driver {
         if self.setup.citations {
             return Box::pin(self.end_checked(ended)).await;
         }
-        self.record_end(ended).await?;
+        self.record_end(ended, self.has_looked()).await?;
         Ok(Vec::new())
     }
 
-    pub(super) async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
+    /// True if the run has its answer and found nothing else to read: it ends behind that look, unless it is interrupted.
+    pub(super) fn has_looked(&self) -> bool {
+        matches!(self.run.next(), Action::End { open: true, .. })
+    }
+
+    pub(super) async fn record_end(&mut self, mut ended: Ended, has_looked: bool) -> Result<(), Fault> {
         ended.unread = self.control.unheard();
-        let said = self.said_unread().await?;
+        let said = self.said_unread(has_looked).await?;
         // Its own stand there, too, where nobody knows whether they were recorded.
         let is_new = |message: &Arc<attache_core::Message>| !ended.unread.contains(message);
         let said: Vec<_> = said.into_iter().filter(is_new).collect();
@@ -93,7 +98,7 @@ impl Driver {
                 let stand = self.record_all(unconfirmed.clone()).await?;
                 told = self.told_of(&stand, &reply);
             }
-            self.record_end(ended.clone()).await?;
+            self.record_end(ended.clone(), false).await?;
             self.store_again().await;
             Ok(())
         };

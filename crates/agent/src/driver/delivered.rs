@@ -7,11 +7,11 @@ use attache_core::{DocumentStore, Effect, StoreError, ToolCall, ToolCallId, Tool
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, Answered};
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, changed};
 use crate::log::{Disposition, Entry, EntryKind, Hooked, Key, ToolOutcome};
 use crate::run::Run;
 use crate::setup::Setup;
-use crate::store_documents::keep_of_result;
+use crate::store_documents::{documents_of, keep_of_result};
 use crate::tools::Resolved;
 
 /// The words for a model whose call was answered in the moment in which nobody waited for it any more.
@@ -35,15 +35,18 @@ impl Looking {
         if outcome.disposition != Disposition::Submitted {
             return Ok(None);
         }
-        let seen = self.hooks.result(&self.call, outcome.result.clone(), self.closed).await;
-        let changed = (seen != outcome.result).then(|| Box::new(seen));
-        if let Some(changed) = &changed {
-            match keep_of_result(&*self.store, changed).await {
-                Err(error) if !self.is_volatile => return Err(error),
-                _ => {}
-            }
+        let given = &outcome.result;
+        let seen = self.hooks.result(&self.call, given.clone(), self.closed).await;
+        // The store has the document as it was delivered, under its id.
+        let is_changed = changed(given, &seen).next().is_some();
+        let seen = seen.apart_from(|id| documents_of(given).find(|document| document.id() == id));
+        if !is_changed && seen == *given {
+            return Ok(Some(Box::new(verdict(&self.call.id, None))));
         }
-        Ok(Some(Box::new(verdict(&self.call.id, changed))))
+        match keep_of_result(&*self.store, seen).await {
+            (_, Some(error)) if !self.is_volatile => Err(error),
+            (seen, _) => Ok(Some(Box::new(verdict(&self.call.id, Some(Box::new(seen)))))),
+        }
     }
 }
 

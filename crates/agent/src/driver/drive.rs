@@ -76,10 +76,10 @@ pub(crate) fn drive(
                         }
                         let allowed = match driver.is_bounded() {
                             true => Box::pin(driver.may_ask(&mut interrupt, step, landing)).await,
-                            false => Ok(true),
+                            false => Ok(None),
                         };
                         match allowed {
-                            Ok(true) => {
+                            Ok(None) => {
                                 let mut asking = pin!(ask::ask(&mut driver, &mut interrupt, key, step, landing));
                                 while let Some(item) = next(&mut asking).await {
                                     match item {
@@ -88,8 +88,11 @@ pub(crate) fn drive(
                                     }
                                 }
                             }
-                            // The run is at a limit.
-                            Ok(false) => {}
+                            Ok(Some(events)) => {
+                                for kind in events {
+                                    yield driver.event(kind);
+                                }
+                            }
                             Err(stopped) => stop = Some(stopped),
                         }
                     }

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use attache_core::{ToolCall, ToolCallId};
+use attache_core::{Effect, ToolCall, ToolCallId};
 
 use crate::driver::Driver;
 use crate::driver::open::time;
+use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, wait};
-use crate::log::Key;
+use crate::log::{Begun, Entry, EntryKind, Key};
 use crate::run::PendingCall;
 use crate::tools::Resolved;
 
@@ -48,6 +49,25 @@ impl Driver {
             let waiting = self.open_calls().into_iter().filter(|pending| self.waits_for_caller(pending));
             self.control.expect(waiting);
         }
+    }
+
+    /// The entry from which whoever follows the log learns that the caller is to answer a call, unless it is there.
+    pub(super) fn lets_through(&self, pending: &PendingCall) -> Option<Entry> {
+        let id = &pending.call.id;
+        let begun = || EntryKind::Begun(Begun::new(id.clone(), Effect::Read));
+        (!self.run.is_let_through(id)).then(|| Entry::new(Key::begun(id), begun()))
+    }
+
+    /// Records that for calls which nobody looks at first. Nobody reads a log that nobody keeps.
+    pub(super) async fn let_through(&mut self, external: &[PendingCall]) -> Result<(), Fault> {
+        if self.recorder.place().is_volatile() {
+            return Ok(());
+        }
+        let entries: Vec<_> = external.iter().filter_map(|pending| self.lets_through(pending)).collect();
+        if !entries.is_empty() {
+            self.record_all(entries).await?;
+        }
+        Ok(())
     }
 
     /// True if a result of a call may be taken: where calls are looked at first, of one that was announced, or that a

@@ -61,7 +61,7 @@ impl AgentRun {
     pub(crate) fn control_of(setup: &Setup, origin: &Origin, task: &Task) -> Control {
         let around = origin.scope().map(|scope| scope.shared());
         let agents = setup.observers.as_ref().or_else(|| around?.observers.as_ref());
-        let watched = agents.map(|agents| Watched::new(agents, &task.observed(setup)));
+        let watched = agents.map(|agents| Watched::new(agents, &task.observed(setup, around.is_some())));
         Control::new(origin.place(), Arc::clone(&setup.store), watched)
     }
 
@@ -213,14 +213,22 @@ impl AgentRun {
     /// ```
     pub fn text_stream(mut self) -> impl Stream<Item = Result<String, RunError>> + Send + Unpin {
         Box::pin(stream! {
-            let mut is_silent = true;
+            // The last words that the model said, and whether an answer of somebody else may follow them: a tool's or a hook's.
+            let (mut said, mut step, mut is_silent) = (String::new(), 0, true);
             while let Some(event) = self.next().await {
                 match event.kind {
                     EventKind::Content(piece) => {
-                        is_silent = false;
+                        if step != event.step {
+                            said.clear();
+                        }
+                        (step, is_silent) = (event.step, false);
+                        said.push_str(&piece);
                         yield Ok(piece);
                     }
-                    EventKind::Finished(Ok(outcome)) if is_silent && !outcome.text.is_empty() => {
+                    EventKind::ToolCallsRequested { .. } | EventKind::ReplyWithdrawn { .. } => is_silent = true,
+                    EventKind::Finished(Ok(outcome))
+                        if is_silent && !outcome.text.is_empty() && outcome.text != said =>
+                    {
                         yield Ok(outcome.text);
                     }
                     EventKind::Finished(Err(error)) => yield Err(error),

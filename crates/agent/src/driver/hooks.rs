@@ -1,6 +1,6 @@
 //! Asks the hooks of a run, and records what they decide.
 
-use attache_core::{AssistantMessage, Effect, Message, ToolResult};
+use attache_core::{AssistantMessage, Message};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::EventKind;
-use crate::hooks::{CallVerdict, HookContext, InputVerdict, ReplyVerdict};
-use crate::log::{Disposition, Entry, EntryKind, HookStop, Hooked, Key, ToolOutcome};
+use crate::hooks::{HookContext, InputVerdict, ReplyVerdict};
+use crate::log::{Entry, EntryKind, HookStop, Hooked, Key, ToolOutcome};
 use crate::run::PendingCall;
 
 /// Calls that the hooks have seen: those to make, what is told of the others, and the one that ends the run.
@@ -29,7 +29,7 @@ impl Driver {
 
     /// True if a hook that fails refuses.
     fn fails_closed(&self) -> bool {
-        self.toolbox.entries.values().any(|entry| entry.spec.metadata.effect != Effect::Read)
+        self.toolbox.has_effects()
     }
 
     /// The input as the hooks leave it, and the entry that ends the run, if they do.
@@ -48,19 +48,20 @@ impl Driver {
         (input, Some(Entry::new(Key::hook("input"), EntryKind::Hooked(Hooked::Input(stop)))))
     }
 
-    /// Asks the hooks before a step.
-    pub(super) async fn hook_step(&mut self, step: u32) -> Result<(), Fault> {
+    /// Asks the hooks before a step. Warns if a document that they add is in memory only.
+    pub(super) async fn hook_step(&mut self, step: u32) -> Result<Option<EventKind>, Fault> {
         let added = self.setup.hooks.ask(self.run.history(), &self.hook_context(), self.fails_closed()).await;
+        let mut warning = None;
         let hooked = match added {
             Some(added) => {
                 let kept = crate::store_documents::keep_of_messages(&*self.setup.store, &added).await;
-                self.unless_kept(kept)?;
+                warning = self.unless_kept(kept)?;
                 Hooked::Ask(added)
             }
             None => Hooked::Tripped("a check could not be made".to_owned()),
         };
         self.record(Key::hook_model(step), EntryKind::Hooked(hooked)).await?;
-        Ok(())
+        Ok(warning)
     }
 
     /// The verdict about a reply, which is recorded with it. Behind the last step nothing is asked again.
@@ -96,35 +97,18 @@ impl Driver {
             let asking = async {
                 Ok::<_, Fault>(self.setup.hooks.call(&pending.call, &self.hook_context(), closed).await)
             };
-            let outcome = |text: &str, disposition| {
-                let result = match disposition {
-                    Disposition::Replaced => ToolResult::ok(&pending.call, text),
-                    _ => ToolResult::error(&pending.call, text),
-                };
-                ToolOutcome { call_id: pending.call.id.clone(), result, disposition }
-            };
-            let arguments = match interrupt.attempt(Box::pin(asking)).await? {
-                CallVerdict::Run => None,
-                CallVerdict::Rewrite(arguments) => Some(arguments),
-                CallVerdict::Deny(text) => {
-                    let outcome = self.refused(&pending, outcome(&text, Disposition::Denied));
-                    if outcome.disposition == Disposition::Aborted {
+            let verdict = interrupt.attempt(Box::pin(asking)).await?;
+            let arguments = match verdict.settled(&pending.call) {
+                Ok(arguments) => arguments,
+                Err(outcome) => {
+                    let outcome = self.refused(&pending, *outcome);
+                    if outcome.disposition.ends_run() {
                         tripped = Some(outcome);
                         break;
                     }
                     entries.extend(self.in_place_of_delivered(&outcome));
                     entries.push(Entry::new(pending.key.clone(), EntryKind::ToolOutcome(outcome)));
                     continue;
-                }
-                CallVerdict::Replace(text) => {
-                    let outcome = outcome(&text, Disposition::Replaced);
-                    entries.extend(self.in_place_of_delivered(&outcome));
-                    entries.push(Entry::new(pending.key.clone(), EntryKind::ToolOutcome(outcome)));
-                    continue;
-                }
-                CallVerdict::Trip(why) => {
-                    tripped = Some(outcome(&why, Disposition::Tripped));
-                    break;
                 }
             };
             if let Some(arguments) = &arguments {

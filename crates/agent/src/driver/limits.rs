@@ -11,49 +11,50 @@ use crate::driver::stop::{Fault, Stop};
 use crate::event::EventKind;
 use crate::journal::Scope;
 use crate::log::{Ended, EntryKind, Key};
+use crate::memory::text_tokens::tokens_of_length;
 use crate::outcome::EndReason;
 use crate::price::{Money, Price, Prices};
 use crate::run::Spent;
 use crate::setup::Setup;
 use crate::spending::Amount;
 
-/// Characters of a token, where nobody has counted.
-const CHARS_PER_TOKEN: u64 = 4;
-
 impl Driver {
     /// True if the next model call is asked for before it is made.
     pub(super) fn is_bounded(&self) -> bool {
         self.budget.is_some()
+            || self.run.is_stuck()
             || self.run.deadline().is_some()
             || !self.setup.hooks.is_empty()
             || self.scope.as_ref().is_some_and(|scope| scope.time().is_some())
     }
 
-    /// Sets aside what the next model call may spend. False if it is not to be made as the run stands now: the run is at
-    /// a limit, which is recorded, or has come to its end.
+    /// Sets aside what the next model call may spend. Where it is not to be made as the run stands now, this yields what is
+    /// to be told of that: the hooks were asked, the run is at a limit, which is recorded, or has come to its end.
     pub(super) async fn may_ask(
         &mut self,
         interrupt: &mut Interrupt,
         step: u32,
         landing: bool,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Option<Vec<EventKind>>, Stop> {
         if !self.setup.hooks.is_empty() && !self.run.is_hooked(step) {
-            interrupt.attempt(Box::pin(self.hook_step(step))).await?;
-            return Ok(false);
+            let warning = interrupt.attempt(Box::pin(self.hook_step(step))).await?;
+            return Ok(Some(warning.into_iter().collect()));
         }
-        let Some(reason) = self.refusal(interrupt.left(), landing) else { return Ok(true) };
+        let Some(reason) = self.refusal(interrupt.left(), landing) else { return Ok(None) };
         if landing {
-            interrupt.attempt(Box::pin(self.end(Ended::new(reason)))).await?;
-        } else {
-            let landing = self.record(Key::landing(step), EntryKind::Landing(reason));
-            interrupt.attempt(Box::pin(landing)).await?;
+            return interrupt.attempt(Box::pin(self.end(Ended::new(reason)))).await.map(Some);
         }
-        Ok(false)
+        let landing = self.record(Key::landing(step), EntryKind::Landing(reason));
+        interrupt.attempt(Box::pin(landing)).await?;
+        Ok(Some(Vec::new()))
     }
 
     fn refusal(&mut self, left: Option<Duration>, landing: bool) -> Option<EndReason> {
         if !landing && left.is_some_and(|left| left <= self.landing_room()) {
             return Some(EndReason::Deadline);
+        }
+        if !landing && self.run.is_stuck() {
+            return Some(EndReason::NoProgress);
         }
         // Without an account nothing is to be counted.
         self.budget.as_ref()?;
@@ -102,10 +103,13 @@ impl Driver {
             return ahead;
         }
         let chars = self.toolbox.set.iter().map(|(name, definition)| {
-            name.len() + definition.description().len() + definition.input_schema().to_string().len()
+            let examples: usize = definition.examples().iter().map(|example| example.to_string().len()).sum();
+            name.len()
+                + definition.description().len()
+                + definition.input_schema().to_string().len()
+                + examples
         });
-        let tools = u64::try_from(chars.sum::<usize>()).unwrap_or(u64::MAX);
-        ahead.saturating_add(tools.div_ceil(CHARS_PER_TOKEN))
+        ahead.saturating_add(tokens_of_length(chars.sum()))
     }
 
     /// The cost of a reply, where prices are configured and one is known.
@@ -121,13 +125,12 @@ impl Driver {
     /// Settles what a model call has spent.
     pub(super) fn settle(&mut self, usage: &Usage, cost: Option<Money>, guessed: u64) {
         if let Some(scope) = &self.scope {
-            let guessed = if usage.input_tokens.is_none() { guessed } else { 0 };
             scope.shared().report(&Spent { usage: usage.clone(), cost, guessed });
         }
         if let Some(budget) = &mut self.budget {
             budget.held = None;
             budget.account.spend(Amount {
-                input: usage.input_tokens.unwrap_or(guessed),
+                input: usage.input_tokens.unwrap_or(0).saturating_add(guessed),
                 output: usage.output_tokens.unwrap_or(0),
                 cost: cost.unwrap_or_default(),
             });

@@ -12,7 +12,7 @@ use crate::memory::look::Look;
 use crate::memory::mark::Mark;
 use crate::memory::past::Past;
 use crate::memory::summary::Summarise;
-use crate::price::Money;
+use crate::price::Cost;
 use crate::run::{Run, Spent};
 use crate::setup::Setup;
 
@@ -132,7 +132,11 @@ impl Driver {
     async fn summarise(&self, order: &Summarise) -> Compacted {
         let model = order.model.as_ref().unwrap_or(&self.setup.model);
         let mut usage = Usage::default();
-        let mut cost: Option<Money> = None;
+        let mut cost: Option<Cost> = None;
+        let mut spend = |answered: Option<&str>, used: &Usage| {
+            usage.add(used);
+            cost.get_or_insert_default().add(self.spend_beside(model.id(), answered, used));
+        };
         let made = async {
             let mut summary = order.earlier.clone();
             for piece in order.pieces()? {
@@ -142,17 +146,14 @@ impl Driver {
                         .await;
                 let completion = match asked {
                     Ok(Ok(completion)) => completion,
-                    Ok(Err(error)) => return Err(error.to_string()),
+                    Ok(Err(error)) => {
+                        error.usage().into_iter().for_each(|lost| spend(None, lost));
+                        return Err(error.to_string());
+                    }
                     Err(_) => return Err("the model took too long".to_owned()),
                 };
-                usage.add(&completion.usage);
-                let spent = self.spend_beside(model.id(), completion.model.as_deref(), &completion.usage);
-                cost = spent.map(|spent| spent.plus(cost.unwrap_or_default()));
-                let text = completion.message.text();
-                if text.trim().is_empty() {
-                    return Err("the summary is empty".to_owned());
-                }
-                summary = Some(text);
+                spend(completion.model.as_deref(), &completion.usage);
+                summary = Some(order.written(&completion)?);
             }
             order.finished(summary.as_deref().unwrap_or_default())
         };
@@ -166,7 +167,8 @@ impl Driver {
             failure,
             tokens: order.mark.tokens,
             usage,
-            cost,
+            // A cost of which a part is unknown is unknown.
+            cost: cost.filter(|cost| cost.is_complete()).map(|cost| cost.known),
             model: Some(model.id().to_owned()),
         }
     }

@@ -31,7 +31,7 @@ mod refusal;
 mod rerun;
 mod results;
 mod rules;
-mod start;
+mod start_calls;
 mod stop;
 mod team;
 mod token_count;
@@ -66,12 +66,13 @@ use progress::Heard;
 use stop::{Fault, Stop};
 use team::Team;
 
+pub(crate) use approval::{denied, expired};
 pub(crate) use close::closed_calls;
 pub(crate) use delivered::unseen;
 pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use interrupt::OPENING;
-pub(crate) use open::Task;
+pub(crate) use open::{Task, ToolFacts, conversation};
 pub(crate) use truncate::shortened;
 
 /// The state that a run carries from step to step, beside its log: all of it can be made again from the log.
@@ -102,7 +103,7 @@ struct Driver {
     inside: Option<Receiver<Inside>>,
     /// The progress of calls.
     heard: Option<Heard>,
-    /// There where spending is limited.
+    /// Set if spending is limited.
     budget: Option<Box<Budget>>,
     /// The tools that change during the run, where some may.
     offers: Option<Box<Offers>>,
@@ -231,12 +232,12 @@ impl Driver {
         Ok((taken, warning))
     }
 
-    /// The messages that others left in the journal, and that the run does not read any more.
-    async fn said_unread(&self) -> Result<Vec<Arc<attache_core::Message>>, Fault> {
+    /// The messages that others left in the journal, and that the run does not read any more. One that `has_looked` finds
+    /// none, and nothing is lost where somebody comes behind its look; see `say`.
+    async fn said_unread(&self, has_looked: bool) -> Result<Vec<Arc<attache_core::Message>>, Fault> {
         let mut unread = Vec::new();
         let place = self.recorder.place();
-        // One that has its answer has just looked, and nothing is lost where somebody came behind it; see `say`.
-        if place.is_volatile() || matches!(self.run.next(), Action::End { open: true, .. }) {
+        if has_looked || place.is_volatile() {
             return Ok(unread);
         }
         for number in self.run.inboxes().. {

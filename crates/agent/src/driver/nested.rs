@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::ToolCall;
+use attache_core::tool::ToolSpec;
 
 use crate::driver::Driver;
 use crate::journal::{CallTime, Scope};
@@ -26,14 +27,15 @@ impl Driver {
     }
 
     /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool
-    /// says that it does. `nests` is also true of tools that ask people.
+    /// says that it does or that it asks people.
     pub(super) fn scope_of(
         &mut self,
         call: &ToolCall,
-        nests: bool,
+        spec: &Arc<ToolSpec>,
         own: Duration,
         left: Option<Duration>,
     ) -> Option<Arc<Scope>> {
+        let nests = spec.metadata.nests || spec.metadata.asks;
         if self.recorder.place().is_volatile() && self.budget.is_none() && !nests {
             return None;
         }
@@ -54,7 +56,7 @@ impl Driver {
         let outer = self.scope.as_ref().and_then(|scope| scope.time().cloned());
         let time = CallTime::new(own, left.filter(|_| nests), outer);
         self.run.forget_inside(&call.id);
-        Some(Scope::of(&self.recorder, &call.id, around, time))
+        Some(Scope::of(&self.recorder, spec, &call.id, around, time))
     }
 
     /// The time before the end that is left for a last answer.

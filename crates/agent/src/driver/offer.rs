@@ -1,14 +1,8 @@
 //! Tools that come to those that are offered while the run goes on: the model asked for them, or a family has new ones.
 //! They stand behind the others, so that what was sent stays the prefix of what is sent.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
-
 use attache_core::tool::ToolSpec;
 use attache_core::{Message, ToolResult};
-use futures_util::FutureExt;
-use tokio::time::timeout;
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
@@ -18,9 +12,6 @@ use crate::run::{PendingCall, unknown_outcome};
 use crate::tools::{
     DETAIL, Door, Executor, Resolved, SEARCH, ToolEntry, Toolbox, ToolsError, is_same, shown,
 };
-
-/// The time that a catalog may take to look up a name.
-const LOOKUP: Duration = Duration::from_secs(10);
 
 impl Driver {
     /// Offers the tools again that the log has.
@@ -191,11 +182,7 @@ impl Driver {
         if pending.begun.is_some() {
             return unknown_outcome(&pending.call);
         }
-        ToolOutcome {
-            call_id: pending.call.id.clone(),
-            result: ToolResult::error(&pending.call, text),
-            disposition: Disposition::NoSuchTool,
-        }
+        ToolOutcome::not_made(&pending.call, text, Disposition::NoSuchTool)
     }
 
     /// Looks up the names of calls that are not offered.
@@ -204,27 +191,13 @@ impl Driver {
             if !matches!(self.toolbox.resolve(&call.name), Resolved::Unknown(_)) {
                 continue;
             }
-            // A tool that is gone meanwhile is not called any more.
-            if let Some(offers) = &mut self.offers {
-                offers.fallen_back.remove(&call.name);
-            }
-            for catalog in &self.setup.handling.fallback {
-                let get = AssertUnwindSafe(async { catalog.get(&call.name).await }).catch_unwind();
-                match timeout(LOOKUP, get).await {
-                    Ok(Ok(Ok(Some(tool)))) if tool.spec().metadata.enabled => {
-                        let entry =
-                            ToolEntry { spec: Arc::new(tool.spec().clone()), executor: Executor::Tool(tool) };
-                        if let Some(offers) = &mut self.offers {
-                            offers.fallen_back.insert(call.name.clone(), entry);
-                        }
-                        break;
-                    }
-                    Ok(Ok(Ok(_))) => {}
-                    Ok(Ok(Err(error))) => tracing::warn!(catalog = catalog.name(), ?error, "a lookup failed"),
-                    Ok(Err(_)) => tracing::error!(catalog = catalog.name(), "a lookup panicked"),
-                    Err(_) => tracing::warn!(catalog = catalog.name(), "a lookup took too long"),
-                }
-            }
+            let found = self.setup.handling.look_up(&call.name).await;
+            let Some(offers) = &mut self.offers else { continue };
+            match found {
+                Some(entry) => offers.fallen_back.insert(call.name.clone(), entry),
+                // A tool that is gone meanwhile is not called any more.
+                None => offers.fallen_back.remove(&call.name),
+            };
         }
         Ok(())
     }

@@ -49,11 +49,13 @@ impl Task {
     }
 
     /// The run as observers learn of it.
-    pub(super) fn observed<'a>(&'a self, setup: &'a Setup) -> ObservedRun<'a> {
+    pub(super) fn observed<'a>(&'a self, setup: &'a Setup, is_nested: bool) -> ObservedRun<'a> {
         let options = self.options();
         ObservedRun {
             model: options.model.as_ref().unwrap_or(&setup.model),
             is_resumed: matches!(self, Self::Resume(_)),
+            is_nested,
+            principal: options.principal.as_deref().or(setup.principal.as_deref()),
             run_values: &options.extensions,
             agent_values: &setup.extensions,
         }
@@ -222,16 +224,16 @@ pub(super) fn values(setup: &Setup, own: &Extensions, limits: &Limits) -> Extens
 }
 
 /// The things that a fold has to know of tools.
-pub(super) struct ToolFacts {
+pub(crate) struct ToolFacts {
     /// The tools whose calls the caller answers.
-    pub(super) external: Vec<String>,
+    pub(crate) external: Vec<String>,
     /// Those whose output is the answer.
-    pub(super) direct: Vec<String>,
-    pub(super) rules: Vec<ToolRule>,
+    pub(crate) direct: Vec<String>,
+    pub(crate) rules: Vec<ToolRule>,
 }
 
 impl ToolFacts {
-    pub(super) fn of(toolbox: &Toolbox, output: Option<&OutputSpec>) -> Self {
+    pub(crate) fn of(toolbox: &Toolbox, output: Option<&OutputSpec>) -> Self {
         let is_output = |entry: &ToolEntry| {
             let name = entry.spec.definition.name();
             output.is_some_and(|spec| spec.mode == OutputMode::Tool && spec.name == name)
@@ -254,6 +256,31 @@ impl ToolFacts {
             rules,
         }
     }
+}
+
+/// The messages that a run begins with. A history holds the instructions of when it began: the agent's own of now stand
+/// in their place.
+pub(crate) fn conversation(
+    own: Option<&str>,
+    history: &[Arc<Message>],
+    new: &[Arc<Message>],
+) -> Vec<Arc<Message>> {
+    let mut messages = Vec::with_capacity(history.len() + new.len() + 1);
+    // Each run is told anew what holds for one run alone.
+    let kept = |message: &&Arc<Message>| !is_handed(message) && !is_run_only(message);
+    let mut history = history.iter().filter(kept).peekable();
+    if let Some(own) = own {
+        let first = history.next_if(|first| first.role() == Role::System);
+        let stands = first.filter(|first| says(first, own)).cloned();
+        messages.push(stands.unwrap_or_else(|| Message::system(own).shared()));
+    }
+    messages.extend(history.chain(new).cloned());
+    messages
+}
+
+/// True if a message is a system message of that text.
+fn says(message: &Message, text: &str) -> bool {
+    matches!(message, Message::System(system) if system.parts.iter().map(|part| part.text()).eq([text]))
 }
 
 /// True if a system message holds the instructions of an agent to which an earlier run was handed over.
@@ -281,15 +308,7 @@ impl Driver {
             true => (input.messages.clone(), None),
             false => Box::pin(self.hook_input(&run_id, input.messages.clone())).await,
         };
-        let mut messages = Vec::with_capacity(input.history.len() + new.len() + 1);
-        if let Some(system) = &setup.system
-            && !input.history.iter().any(|message| message.role() == Role::System && !is_handed(message))
-        {
-            messages.push(Message::system(system.as_str()).shared());
-        }
-        // Each run is told anew what holds for one run alone.
-        let history = input.history.iter().filter(|message| !is_handed(message) && !is_run_only(message));
-        messages.extend(history.chain(&new).cloned());
+        let mut messages = conversation(setup.system.as_deref(), &input.history, &new);
         if input.leaves_approvals {
             without_approvals(&mut messages);
         }

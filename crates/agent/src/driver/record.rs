@@ -50,14 +50,18 @@ impl Recording {
     ) {
         self.outcomes.push(outcome.clone());
         self.under_way.get_or_insert_default().push(Box::pin(async move {
-            let (outcome, not_stored) = match has_documents(&outcome.result) {
-                true => Box::pin(store_documents(outcome, &*store, keeps)).await,
-                false => (outcome, None),
+            let (outcome, result, not_stored) = match has_documents(&outcome.result) {
+                true => {
+                    let Kept { outcome, held, error } =
+                        Box::pin(store_documents(outcome, &*store, keeps)).await;
+                    (outcome, Some(held), error)
+                }
+                false => (outcome, None, None),
             };
             let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
             let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
             let entry = stand.into_iter().next_back().unwrap_or(entry);
-            Box::new(Ran { entry, result: None, not_stored, fault })
+            Box::new(Ran { entry, result, not_stored, fault })
         }));
     }
 
@@ -86,9 +90,9 @@ impl Recording {
             && let Some(at) = self.outcomes.iter().position(|outcome| outcome.call_id == stands.call_id)
         {
             let outcome = self.outcomes.swap_remove(at);
+            let own = ran.result.take().unwrap_or(outcome.result);
             // A result that was recorded before stands.
-            ran.result = (outcome.disposition == stands.disposition && outcome.result == stands.result)
-                .then_some(outcome.result);
+            ran.result = (outcome.disposition == stands.disposition && own == stands.result).then_some(own);
         }
         Poll::Ready(Some(ran))
     }
@@ -121,21 +125,28 @@ pub(super) fn has_documents(result: &ToolResult) -> bool {
     !result.tree.documents().is_empty() || !result.documents.is_empty()
 }
 
+/// A result whose documents were given to the store.
+pub(super) struct Kept {
+    /// The outcome as it is recorded: documents that the user's store has are references.
+    pub(super) outcome: ToolOutcome,
+    /// Its result with their bytes.
+    pub(super) held: ToolResult,
+    pub(super) error: Option<StoreError>,
+}
+
 /// Puts the documents of a result into the store; those that the user's store has are references from then on.
 pub(super) async fn store_documents(
     mut outcome: ToolOutcome,
     store: &dyn DocumentStore,
     keeps: bool,
-) -> (ToolOutcome, Option<StoreError>) {
-    match keep_of_result(store, &outcome.result).await {
-        Ok(()) if keeps => {
-            outcome.result = released(outcome.result, store.id());
-            (outcome, None)
-        }
-        Ok(()) => (outcome, None),
-        // The tool has run. Its result counts, and this process still holds the documents.
-        Err(error) => (outcome, Some(error)),
-    }
+) -> Kept {
+    let (held, error) = keep_of_result(store, outcome.result).await;
+    // Where the store fails, the result counts, and this process still holds the documents.
+    outcome.result = match keeps && error.is_none() {
+        true => released(held.clone(), store.id()),
+        false => held.clone(),
+    };
+    Kept { outcome, held, error }
 }
 
 /// Records a result that cannot be had again, the last of these entries: with several attempts and, where another driver

@@ -1,7 +1,7 @@
 //! Judges calls before they run, and those that had begun when the process ended: which run again, which are of unknown
 //! outcome, which are refused.
 
-use attache_core::{Effect, ToolResult};
+use attache_core::Effect;
 
 use crate::driver::Driver;
 use crate::log::{Disposition, ToolOutcome};
@@ -28,13 +28,7 @@ impl Driver {
         if pending.begun.is_some_and(|effect| !is_repeated(effect) && !self.recorder.left_off(&call.id)) {
             return Err(Box::new(unknown_outcome(call)));
         }
-        let refused = |text: &str| {
-            Box::new(ToolOutcome {
-                call_id: call.id.clone(),
-                result: ToolResult::error(call, text),
-                disposition: Disposition::Refused,
-            })
-        };
+        let refused = |text: &str| Box::new(ToolOutcome::not_made(call, text, Disposition::Refused));
         if self.run.has_answered() && !self.reads(&call.name) {
             return Err(refused(ANSWERED));
         }
@@ -57,10 +51,7 @@ impl Driver {
             Resolved::Waiting(text) => Err(refused(&text)),
             Resolved::Unknown(text) => match self.fallen_back(&call.name) {
                 Some(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
-                None => {
-                    let outcome = *refused(&text);
-                    Err(Box::new(ToolOutcome { disposition: Disposition::NoSuchTool, ..outcome }))
-                }
+                None => Err(Box::new(ToolOutcome::not_made(call, &text, Disposition::NoSuchTool))),
             },
         }
     }

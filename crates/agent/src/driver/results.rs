@@ -10,9 +10,9 @@ use crate::driver::Driver;
 use crate::driver::calls::finished_event;
 use crate::driver::delivered::tell;
 use crate::driver::interrupt::Interrupt;
-use crate::driver::record::{Ran, Recording, has_documents, record_result, store_documents};
+use crate::driver::record::{Kept, Ran, Recording, has_documents, record_result, store_documents};
 use crate::driver::stop::Fault;
-use crate::driver::unstored::{is_held, not_stored};
+use crate::driver::unstored::{held_of, is_held, not_stored};
 use crate::driver::wait::{Answer, Answered};
 use crate::event::EventKind;
 use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
@@ -31,7 +31,7 @@ impl Driver {
         }
         if let Some(result) = &result {
             if error.is_some() {
-                self.unstored.extend(result.tree.documents().iter().filter(is_held).cloned());
+                self.unstored.extend(held_of(result));
             } else if self.setup.keeps {
                 // The next request shows them; their bytes leave with the window.
                 for document in result.documents.iter().filter(is_held) {
@@ -127,8 +127,7 @@ impl Driver {
         };
         interrupt.in_time(recorded).await;
         for outcome in recording.unfinished() {
-            let held = outcome.result.tree.documents().iter().filter(is_held);
-            self.unstored.extend(held.cloned());
+            self.unstored.extend(held_of(&outcome.result));
             self.unconfirmed.push(result_entry(outcome));
         }
     }
@@ -143,7 +142,11 @@ impl Driver {
         if !self.run.is_open(&outcome.call_id) {
             return Ok((Vec::new(), None));
         }
-        let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
+        let Kept { outcome, held, error } =
+            store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
+        if error.is_some() {
+            self.unstored.extend(held_of(&held));
+        }
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         let mut entries = std::mem::take(&mut self.unconfirmed);
         let key = Key::result(&outcome.call_id);

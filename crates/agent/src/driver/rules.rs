@@ -7,10 +7,7 @@ use attache_core::{Role, ToolCall, ToolChoice, ToolSet};
 
 use crate::driver::Driver;
 use crate::event::EventKind;
-use crate::tools::{StepHook, StepTools, StepView, TOOLS_OFF, ToolsError};
-
-/// The words for a model that makes several calls although it was asked for one.
-const ONE_CALL: &str = "not executed: one call at a time; make it again by itself if it is still needed";
+use crate::tools::{ONE_CALL, StepHook, StepTools, StepView, TOOLS_OFF, ToolsError};
 
 impl Driver {
     /// The tools of a step, whether the model must call one, and which of them it may call, if not all.
@@ -76,8 +73,7 @@ impl Driver {
             }
             None => {}
         }
-        (self.run.round_len() > 1 && !self.run.opens_round(&call.id) && self.takes_one_call())
-            .then_some(ONE_CALL)
+        (self.run.is_further_call(&call.id) && self.setup.takes_one_call()).then_some(ONE_CALL)
     }
 
     /// True if a tool ends the run with what it is given, as the one that takes a typed answer: a step may always call
@@ -87,11 +83,6 @@ impl Driver {
             return true;
         }
         self.toolbox.entries.get(name).is_some_and(|entry| entry.spec.metadata.finish)
-    }
-
-    fn takes_one_call(&self) -> bool {
-        let asked = self.setup.settings.parallel_tool_calls;
-        asked.or_else(|| self.setup.model.settings().parallel_tool_calls) == Some(false)
     }
 }
 

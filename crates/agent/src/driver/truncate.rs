@@ -40,5 +40,24 @@ fn without_middle(result: &ToolResult, max_chars: usize, reader: Option<&str>) -
     let more = more.unwrap_or_default();
     let json =
         serde_json::to_string(&format!("{head}\n[… {cut} characters left out{more} …]\n{tail}")).ok()?;
-    ContentTree::parse(&json, tree.documents().to_vec())
+    let short = ContentTree::parse(&json, tree.documents().to_vec())?;
+    Some(short.with_withheld(tree.withheld().to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::{Arguments, Document, ResultStatus, ToolCall};
+
+    use super::*;
+
+    #[test]
+    fn a_result_without_its_middle_still_says_what_is_kept_from_the_model() {
+        let document = Document::inline("secret");
+        let json = serde_json::to_string(&"x".repeat(100)).unwrap();
+        let tree = ContentTree::parse(&json, vec![document.clone()]).unwrap();
+        let tree = tree.with_withheld(vec![document.id().clone()]);
+        let result = ToolResult::new(&ToolCall::new("t", Arguments::new("{}")), ResultStatus::Ok, tree);
+        let short = without_middle(&result, 10, None).unwrap();
+        assert_eq!((short.shown().count(), short.withheld()), (0, result.tree.withheld()));
+    }
 }

@@ -98,7 +98,8 @@ pub trait RunHook: Send + Sync {
     }
 
     /// The result of a tool that ran, before it is recorded, or one that came from elsewhere, before the model reads it.
-    /// Its text and documents can be changed; it stays the result of its call. The results of `tool_search` and
+    /// Its text and documents can be changed; it stays the result of its call. A document that gets other bytes is that one
+    /// wherever it stands in the result. The results of `tool_search` and
     /// `tool_detail` do not come here.
     ///
     /// # Errors

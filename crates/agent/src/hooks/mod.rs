@@ -6,4 +6,4 @@ mod run;
 
 pub use hook::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
 pub use recall::{RECALLED, Recall};
-pub(crate) use run::Hooks;
+pub(crate) use run::{Hooks, changed};

@@ -1,15 +1,19 @@
 //! Runs the hooks of an agent: the first verdict that is not to go on counts, and a failure refuses.
 
+use std::collections::HashMap;
 use std::future::Future;
+use std::mem::discriminant;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{AssistantMessage, Message, ToolCall, ToolResult};
+use attache_core::{AssistantMessage, Document, DocumentId, Message, ToolCall, ToolResult};
 use futures_util::FutureExt;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::hooks::hook::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
+use crate::log::{Disposition, ToolOutcome};
 use crate::outcome::Outcome;
 
 /// The hooks of an agent, in the order in which they run.
@@ -30,6 +34,24 @@ async fn caught<T>(hook: impl Future<Output = Result<T, HookError>>) -> Result<T
         Err(_) => Err(HookError(format!("it did not answer within {} s", PATIENCE.as_secs()))),
     };
     verdict.inspect_err(|error| tracing::error!(%error, "a hook failed"))
+}
+
+impl CallVerdict {
+    /// The arguments with which the call is made, where they are others; or the outcome of a call that is not made.
+    pub(crate) fn settled(self, call: &ToolCall) -> Result<Option<Value>, Box<ToolOutcome>> {
+        let (text, disposition) = match self {
+            Self::Run => return Ok(None),
+            Self::Rewrite(arguments) => return Ok(Some(arguments)),
+            Self::Deny(text) => (text, Disposition::Denied),
+            Self::Replace(text) => (text, Disposition::Replaced),
+            Self::Trip(why) => (why, Disposition::Tripped),
+        };
+        let mut outcome = Box::new(ToolOutcome::not_made(call, &text, disposition));
+        if disposition == Disposition::Replaced {
+            outcome.result = ToolResult::ok(call, &text);
+        }
+        Err(outcome)
+    }
 }
 
 impl Hooks {
@@ -124,8 +146,8 @@ impl Hooks {
     }
 
     /// The result as the model shall read it.
-    pub(crate) async fn result(&self, call: &ToolCall, result: ToolResult, closed: bool) -> ToolResult {
-        let mut result = result;
+    pub(crate) async fn result(&self, call: &ToolCall, given: ToolResult, closed: bool) -> ToolResult {
+        let mut result = given.clone();
         for hook in &self.0 {
             let mut changed = result.clone();
             match caught(async { hook.after_tool(call, &mut changed).await }).await {
@@ -143,7 +165,7 @@ impl Hooks {
                 Err(_) => {}
             }
         }
-        result
+        with_changed(&given, result)
     }
 
     pub(crate) async fn end(&self, outcome: &Outcome) {
@@ -156,4 +178,34 @@ impl Hooks {
             let _ = caught(told).await;
         }
     }
+}
+
+/// The documents of a result that are others than those of their ids among the `given` ones, as far as that is known:
+/// bytes in the place of a reference are.
+pub(crate) fn changed<'r>(
+    given: &'r ToolResult,
+    result: &'r ToolResult,
+) -> impl Iterator<Item = &'r Document> {
+    let all = |result: &'r ToolResult| result.tree.documents().iter().chain(&result.documents);
+    let before: HashMap<&DocumentId, &Document> =
+        all(given).map(|document| (document.id(), document)).collect();
+    let is_elsewhere =
+        |one: &Document, other: &Document| discriminant(one.source()) != discriminant(other.source());
+    all(result).filter(move |document| {
+        let before = before.get(document.id());
+        before.is_some_and(|before| !before.is_same(document) || is_elsewhere(before, document))
+    })
+}
+
+/// The result in which a document that a hook gave other bytes is that one wherever it stands: the original is neither
+/// shown nor kept.
+fn with_changed(given: &ToolResult, mut result: ToolResult) -> ToolResult {
+    let new: HashMap<DocumentId, Document> =
+        changed(given, &result).map(|document| (document.id().clone(), document.clone())).collect();
+    if !new.is_empty() {
+        let as_it_is = |document: &Document| new.get(document.id()).unwrap_or(document).clone();
+        result.tree = result.tree.map_documents(as_it_is);
+        result.documents = result.documents.iter().map(as_it_is).collect();
+    }
+    result
 }

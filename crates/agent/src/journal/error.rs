@@ -10,7 +10,7 @@ pub enum JournalError {
     #[error("another driver has taken the run over")]
     Fenced,
     /// The log has another length than the caller knows.
-    #[error("the log has {entries} entries by now")]
+    #[error("the log has grown to {entries} entries since it was read")]
     Moved {
         /// Its length.
         entries: usize,
@@ -25,7 +25,7 @@ pub enum JournalError {
     #[error("the journal holds a run already: resume it, or use another journal")]
     Occupied,
     /// The journal holds no run that could be resumed.
-    #[error("the journal holds no run")]
+    #[error("the journal holds no run to go on with: begin one")]
     Empty,
     /// The store behind it failed.
     #[error("the journal's store failed")]

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use attache_core::ToolCallId;
+use attache_core::tool::ToolSpec;
 
 use super::nested::{Logs, Nested};
 use super::place::{Kept, Place, in_time};
 use super::time::CallTime;
 use super::{Fence, JournalError};
 use crate::input::RunInput;
-use crate::log::{Entry, Key};
+use crate::log::{Entry, Key, NestedAgent};
 use crate::nested::Around;
 use crate::run::Waiting;
 
@@ -184,6 +185,7 @@ fn logs_inside(entries: impl IntoIterator<Item = Entry>) -> Nested {
 /// tool which is run again finds what they did.
 pub(crate) struct Scope {
     recorder: Recorder,
+    tool: Arc<ToolSpec>,
     call: ToolCallId,
     /// The logs that its runs wrote before.
     logs: Mutex<Logs>,
@@ -207,15 +209,16 @@ impl Scope {
     /// The scope of a tool that answers `call`.
     pub(crate) fn of(
         recorder: &Recorder,
+        tool: &Arc<ToolSpec>,
         call: &ToolCallId,
         around: Arc<Around>,
         time: Option<Arc<CallTime>>,
     ) -> Arc<Self> {
         let logs = recorder.nested.lock().unwrap_or_else(PoisonError::into_inner).of(call);
-        let (recorder, call) = (recorder.clone(), call.clone());
+        let (recorder, tool, call) = (recorder.clone(), Arc::clone(tool), call.clone());
         let (superseded, broken) = (Arc::default(), Arc::default());
         let (logs, paused) = (Mutex::new(logs), AtomicBool::new(false));
-        Arc::new(Self { recorder, call, logs, superseded, broken, around, time, paused })
+        Arc::new(Self { recorder, tool, call, logs, superseded, broken, around, time, paused })
     }
 
     /// The scope of the tool that this is called in.
@@ -242,8 +245,9 @@ impl Scope {
         self.recorder.place.is_volatile()
     }
 
-    pub(crate) fn call(&self) -> &ToolCallId {
-        &self.call
+    /// The way to the runs inside the tool.
+    pub(crate) fn way(&self) -> NestedAgent {
+        NestedAgent::new(self.tool.definition.name(), self.call.clone())
     }
 
     /// The handle of the question at which an earlier attempt at the call stopped.

@@ -13,7 +13,7 @@ use super::nested_agent::NestedAgent;
 pub struct DeferredCall {
     /// The call.
     pub call_id: ToolCallId,
-    /// The name under which whoever works on it knows it.
+    /// The worker's own id for the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
     /// The question, if a person is asked.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use attache_core::citation::Checked;
-use attache_core::{Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolResult, Usage};
+use attache_core::{
+    Degradation, Effect, FinishReason, Message, MessageId, ToolCall, ToolCallId, ToolResult, Usage,
+};
 use attache_documents::DocumentDecision;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -94,7 +96,7 @@ pub enum EntryKind {
     Deferred(DeferredCall),
     /// Hooks have decided at one point.
     Hooked(Hooked),
-    /// A call with effects is about to run.
+    /// A call with effects is about to run, or the caller is to answer one.
     Begun(Begun),
     /// A call has its result.
     ToolOutcome(ToolOutcome),
@@ -184,8 +186,11 @@ pub struct Reply {
     /// Why the model stopped, in the provider's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_finish_reason: Option<String>,
-    /// The tokens that it took.
+    /// The tokens that it took, with those of attempts before it that failed.
     pub usage: Usage,
+    /// The part of `usage` that is of the attempt which answered, where there were others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Box<Usage>>,
     /// Its cost, where prices are configured and one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
@@ -235,6 +240,13 @@ pub struct ToolOutcome {
     pub disposition: Disposition,
 }
 
+impl ToolOutcome {
+    /// The outcome of a call that is not made, with the words that the model reads.
+    pub(crate) fn not_made(call: &ToolCall, text: &str, disposition: Disposition) -> Self {
+        Self { call_id: call.id.clone(), result: ToolResult::error(call, text), disposition }
+    }
+}
+
 /// How a result came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -254,7 +266,7 @@ pub enum Disposition {
     Replaced,
     /// A hook ended the run in the place of the call.
     Tripped,
-    /// The tool ran longer than allowed, or the run had no time left for it.
+    /// The tool ran longer than allowed, the run had no time left for it, or the caller did not answer in time.
     TimedOut,
     /// The tool panicked.
     Panicked,
@@ -269,6 +281,13 @@ pub enum Disposition {
     Cancelled,
     /// Something from outside interrupted the call before it began, or before the caller answered it.
     Interrupted,
+}
+
+impl Disposition {
+    /// True if the run ends with such a call.
+    pub(crate) fn ends_run(self) -> bool {
+        matches!(self, Self::Aborted | Self::Tripped)
+    }
 }
 
 /// A synthetic message as it was sent.
@@ -360,7 +379,7 @@ pub struct Failed {
     /// The words of the provider, in one line for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The tokens of a reply that its provider ended with an error.
+    /// The tokens of a reply that failed, as far as its provider counted any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Their cost, where prices are configured and one is known.

@@ -81,6 +81,7 @@ impl Key {
     /// True for the key of the result of that call.
     pub(crate) fn is_result_of(&self, call: &ToolCallId) -> bool {
         match self.0.strip_prefix("tool/") {
+            // The usual id stands in the key as it is, and no other key is made to compare with.
             Some(id) if id == call.as_str() && is_plain(id) => true,
             _ => *self == Self::result(call),
         }

@@ -1,5 +1,6 @@
 //! Compaction: a summary stands in for what is old.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use attache_core::tool::ConversationDocuments;
 use attache_core::{Message, ModelHandle, Role};
 
+use crate::input::is_run_only;
 use crate::memory::ledger::Ledger;
 use crate::memory::look::{Look, Memory, shown};
 use crate::memory::mark::{Mark, is_mark};
@@ -160,7 +162,16 @@ impl Compaction {
         let summary_tokens = (ceiling / 4).clamp(1, 4_000);
         let room = ceiling.saturating_sub(ledger.fixed(past)).saturating_sub(summary_tokens);
         let frame = ledger.newest();
-        let mut from = ledger.recent(room.min(self.recent), false);
+        let recent = |room: u64| ledger.recent(room.min(self.recent), false);
+        // The words before it that stay take their part of the room.
+        let further = |from: usize, named: u64| {
+            let beside = ledger.kept_beside(from, past).saturating_add(named);
+            Some(recent(room.saturating_sub(beside))).filter(|next| *next > from)
+        };
+        let mut from = recent(room);
+        while let Some(next) = further(from, 0) {
+            from = next;
+        }
         if self.clears && from > frame.rest {
             let cut = ledger.cut_further(from, past);
             let after = ledger.would_leave(&cut, past, &*self.counter);
@@ -178,26 +189,35 @@ impl Compaction {
         if fits && old.saturating_mul(2) < recent {
             return None;
         }
-        let mark = ledger.mark(ledger.cut(from, from, past), past);
         if past.failed_at.is_some() && !fits {
-            return Some(Look::Move(Box::new(mark)));
+            return Some(Look::Move(Box::new(ledger.mark(ledger.cut(from, from, past), past))));
         }
+        // So do the documents that are named behind a summary.
+        let counter = self.counter_for(past);
+        let mut named = references(past.history.get(..from).unwrap_or_default());
+        while let Some(next) = further(from, counter.count(&named)) {
+            from = next;
+            named = references(past.history.get(..from).unwrap_or_default());
+        }
+        let mark = ledger.mark(ledger.cut(from, from, past), past);
         let mark = Mark { as_user: self.placement == SummaryPlacement::User, ..mark };
         let messages = past.history.get(frame.from..from).unwrap_or_default().iter();
-        let messages = messages.filter(|message| message.role() != Role::System && !is_mark(message));
+        // A record outlives the run that alone was told something.
+        let messages = messages
+            .filter(|message| message.role() != Role::System && !is_mark(message) && !is_run_only(message));
         let window = self.model.as_ref().map_or(past.capabilities, ModelHandle::capabilities).context_window;
         Some(Look::Summarise(Box::new(Summarise {
             mark,
             messages: messages.cloned().collect(),
             earlier: frame.mark.summary.clone(),
-            references: references(past.history.get(..from).unwrap_or_default()),
-            replaces: old,
+            references: named,
+            replaces: ledger.between(frame.from, from),
             max_tokens: summary_tokens,
             piece_tokens: window.map_or(48_000, |window| (window / 2).min(48_000)),
             timeout: self.timeout,
             model: self.model.clone(),
             instructions: self.instructions.clone(),
-            counter: self.counter_for(past),
+            counter,
         })))
     }
 }
@@ -212,25 +232,19 @@ impl Compaction {
 
 /// The documents of messages that tools can take, the newest ones, as lines behind a summary.
 fn references(messages: &[Arc<Message>]) -> String {
-    let mut lines: Vec<String> = Vec::new();
+    let (mut seen, mut lines) = (HashSet::new(), String::new());
     for message in messages.iter().rev() {
         for document in ConversationDocuments::of([message]).iter() {
-            let line = format!("\n- {}", named(document));
-            if !lines.contains(&line) {
-                lines.push(line);
+            if seen.insert(document.id().clone()) && seen.len() <= REFERENCES {
+                lines.push_str(&format!("\n- {}", named(document)));
             }
         }
     }
-    if lines.is_empty() {
-        return String::new();
+    match seen.len() {
+        0 => String::new(),
+        1..=REFERENCES => format!("\n\nDocuments of that part:{lines}"),
+        count => format!("\n\nDocuments of that part:{lines}\n- and {} older ones", count - REFERENCES),
     }
-    let more = lines.len().saturating_sub(REFERENCES);
-    lines.truncate(REFERENCES);
-    let mut text = format!("\n\nDocuments of that part:{}", lines.concat());
-    if more > 0 {
-        text.push_str(&format!("\n- and {more} older ones"));
-    }
-    text
 }
 
 impl Memory for Compaction {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_core::message::UserOrigin;
 use attache_core::{Message, Role};
 
+use crate::memory::mark::Mark;
 use crate::memory::turns::{MEMORY, Turns, goes_on, is_of_author};
 
 /// The place of a window in a history that only grows.
@@ -17,6 +18,8 @@ pub(crate) struct Standing {
     /// The places where the turns of the window begin.
     pub(crate) turns: Vec<usize>,
     reader: Turns,
+    /// The places of marks without a summary, which nobody is shown.
+    marks: Vec<usize>,
     /// The first message of the window that is no system message.
     start: usize,
     /// The rounds that left one turn of the window.
@@ -40,41 +43,72 @@ struct Hole {
 }
 
 impl Standing {
-    pub(crate) fn note(&mut self, message: &Message, task: usize) {
+    pub(crate) fn note(&mut self, message: &Message, history: &[Arc<Message>], task: usize) {
         self.shown += usize::from(counts(message));
         if let Message::System(_) = message {
             self.systems.push(self.seen);
         } else if self.reader.opens(message, self.seen == task) {
             self.turns.push(self.seen);
+        } else if let Some(mark) = Mark::of(message).filter(|mark| mark.summary.is_none()) {
+            self.marks.push(self.seen);
+            if mark.of_window {
+                self.follow(&mark, history);
+            }
         }
         self.seen += 1;
     }
 
+    /// Lets the turns leave that stand before the first message of a mark, and the rounds of the newest one.
+    pub(crate) fn follow(&mut self, mark: &Mark, history: &[Arc<Message>]) {
+        let before = history.get(..self.seen).unwrap_or_default();
+        let Some(from) = before.iter().rposition(|message| mark.from.as_ref() == Some(message.id())) else {
+            return;
+        };
+        while self.next_turn().is_some_and(|next| next <= from) && self.drop_turn(history) {}
+        let is_in_newest = self.turns.last().is_some_and(|turn| *turn < from);
+        while is_in_newest && self.gap(history).to < from && self.drop_round(history) {}
+    }
+
+    /// The first message that is shown whatever is shown of those before it.
+    pub(crate) fn begin(&self) -> usize {
+        self.hole.map_or(self.start, |hole| hole.to)
+    }
+
+    /// The place where the window would begin without its oldest turn.
+    fn next_turn(&self) -> Option<usize> {
+        match self.turns.as_slice() {
+            // Messages stand before the first turn.
+            [first, ..] if *first > self.start => Some(*first),
+            [_, second, ..] => Some(*second),
+            _ => None,
+        }
+    }
+
     /// Drops the oldest turn, unless it is the newest.
     pub(crate) fn drop_turn(&mut self, history: &[Arc<Message>]) -> bool {
-        let next = match self.turns.first() {
-            // Messages stand before the first turn.
-            Some(first) if *first > self.start => *first,
-            _ if self.turns.len() > 1 => {
-                self.turns.remove(0);
-                self.turns.first().copied().unwrap_or(self.seen)
-            }
-            _ => return false,
-        };
+        let Some(next) = self.next_turn() else { return false };
+        if self.turns.first().is_some_and(|first| *first < next) {
+            self.turns.remove(0);
+        }
         self.leave(history, self.start, next, |_| true);
         self.start = next;
         self.hole = self.hole.filter(|hole| hole.to > next);
         true
     }
 
-    /// Drops the oldest round of the newest turn, unless it is the only one.
-    pub(crate) fn drop_round(&mut self, history: &[Arc<Message>]) -> bool {
-        let turn = self.turns.last().copied().unwrap_or(self.start);
-        let hole = self.hole.unwrap_or_else(|| {
+    /// The gap in the newest turn, also where no round has left it.
+    fn gap(&self, history: &[Arc<Message>]) -> Hole {
+        self.hole.unwrap_or_else(|| {
+            let turn = self.turns.last().copied().unwrap_or(self.start);
             let users = history.get(turn..).unwrap_or_default().iter();
             let body = turn + users.take_while(|message| message.role() == Role::User).count();
             Hole { from: body, to: body, rounds: 0 }
-        });
+        })
+    }
+
+    /// Drops the oldest round of the newest turn, unless it is the only one.
+    pub(crate) fn drop_round(&mut self, history: &[Arc<Message>]) -> bool {
+        let hole = self.gap(history);
         let calls = |at: &usize| {
             let message = history.get(*at).map(|message| &**message);
             matches!(message, Some(Message::Assistant(reply)) if reply.has_tool_calls())
@@ -105,7 +139,7 @@ impl Standing {
 
     fn is_visible(&self, at: usize, message: &Message) -> bool {
         let gone = self.hole.is_some_and(|hole| (hole.from..hole.to).contains(&at));
-        !gone || is_of_author(message)
+        (!gone || is_of_author(message)) && self.marks.binary_search(&at).is_err()
     }
 
     pub(crate) fn visible(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
@@ -114,12 +148,12 @@ impl Standing {
         let mut shown = Vec::with_capacity(window.len() + self.systems.len() + 2);
         let systems = self.systems.iter().take_while(|at| **at < self.start);
         shown.extend(systems.filter_map(|at| history.get(*at)).cloned());
-        let Some(hole) = self.hole else {
+        if self.hole.is_none() && self.marks.is_empty() {
             shown.extend(window.iter().cloned());
             return shown;
-        };
+        }
         for (at, message) in (self.start..).zip(window) {
-            if at == hole.from
+            if let Some(hole) = self.hole.filter(|hole| at == hole.from)
                 && let Some(first) = history.get(hole.to)
             {
                 let text = format!(

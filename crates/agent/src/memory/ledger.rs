@@ -27,7 +27,7 @@ pub(crate) struct Ledger {
     /// The messages before each one that a mark counts among those that left.
     counted: Vec<usize>,
     systems: Vec<usize>,
-    /// The words of the author.
+    /// The messages with which turns begin, and the words of authors during them.
     said: Vec<usize>,
     pinned: Vec<usize>,
     marks: Vec<usize>,
@@ -119,7 +119,7 @@ impl Ledger {
         if message.role() == Role::Assistant {
             self.replied = Some(at);
         }
-        if message.role() == Role::User && is_of_author(message) {
+        if self.reader.is_in_opening(message) || message.role() == Role::User && is_of_author(message) {
             self.said.push(at);
         }
         if message.metadata().get(PINNED).is_some_and(|pinned| pinned == true) {
@@ -261,6 +261,12 @@ impl Ledger {
         let stay: usize = kept.iter().filter(|at| **at < from).map(|at| counts(*at..at + 1)).sum();
         let left = counts(0..from).saturating_sub(stay);
         Cut { from, rest, kept: kept.into_iter().collect(), left }
+    }
+
+    /// The tokens of the messages before a place that stay all the same, without those that no mark takes away.
+    pub(super) fn kept_beside(&self, from: usize, past: &Past<'_>) -> u64 {
+        let (kept, pinned) = (self.cut(from, from, past).kept, self.pinned_before(from, past));
+        kept.into_iter().filter(|at| !pinned.contains(at)).map(|at| self.between(at, at + 1)).sum()
     }
 
     /// The same with the messages of the newest mark that stay.

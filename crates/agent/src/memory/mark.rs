@@ -50,6 +50,9 @@ pub struct Mark {
     /// True if the summary is shown as a user message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub as_user: bool,
+    /// True if a window of messages made it, which reads no others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) of_window: bool,
     /// True if the text of the message is a summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) summarises: bool,

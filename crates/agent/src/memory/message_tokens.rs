@@ -101,7 +101,9 @@ pub(super) fn of_tools(past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
     let text = |text: &str| counter.count_for(text, past.capabilities);
     past.tools.iter().fold(0, |sum, (_, tool)| {
         let schema = tool.input_schema().to_string();
-        sum + text(tool.name()) + text(tool.description()) + text(&schema) + PER_CALL
+        // Each API is told of them in its own way.
+        let examples: u64 = tool.examples().iter().map(|example| text(&example.to_string())).sum();
+        sum + text(tool.name()) + text(tool.description()) + text(&schema) + examples + PER_CALL
     })
 }
 

@@ -40,6 +40,11 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> TokenCounter for F {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EstimatedTokens;
 
+/// About how many tokens a text of this length has, for those that do not look at its letters.
+pub(crate) fn tokens_of_length(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX).div_ceil(4)
+}
+
 /// The thousandths of a token that characters have, by script, where tokenisers differ.
 #[derive(Clone, Copy)]
 struct Weights {

@@ -25,6 +25,14 @@ pub(super) struct Turns {
 }
 
 impl Turns {
+    /// True if a message, which was read last, belongs to what its turn begins with: the words of its author, an event, and
+    /// what was told beside them.
+    pub(super) fn is_in_opening(&self, message: &Message) -> bool {
+        self.opening
+            && matches!(message, Message::User(user) if user.origin != UserOrigin::ToolCallDocuments
+                && user.metadata.get(NOTICE).is_none() && user.metadata.get(MEMORY).is_none())
+    }
+
     /// True if the next message opens a turn. `is_task` says that the newest input begins with it, which opens one
     /// whatever stands before it.
     pub(super) fn opens(&mut self, message: &Message, is_task: bool) -> bool {
@@ -57,10 +65,11 @@ impl Turns {
 /// True if the message there, if it is a reply, goes on with a paused one: they are one reply to the provider, whose own
 /// tools it may have called in the first part and answered in the second.
 pub(super) fn goes_on(history: &[Arc<Message>], at: usize) -> bool {
-    at.checked_sub(1).and_then(|before| history.get(before)).is_some_and(|before| {
-        let metadata = before.metadata();
-        metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none()
-    })
+    // A decision of the memory may stand between them.
+    let mut before = history.get(..at).unwrap_or_default().iter().rev().map(|message| message.metadata());
+    before
+        .find(|metadata| metadata.get(MEMORY).is_none())
+        .is_some_and(|metadata| metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none())
 }
 
 /// True if a message stays with its turn, whatever rounds leave.

@@ -57,7 +57,7 @@ async fn ask(question: Deferred) -> Result<Value, Unanswered> {
     let agent = builder.build().map_err(|_| Unanswered::Nobody)?;
     let mut run = agent.run(RunInput::new([Message::user(prompt).shared()]));
     let _known = around.control.with_inside(run.control());
-    let path: Arc<[NestedAgent]> = Arc::from([NestedAgent::new(NAME, scope.call().clone())]);
+    let path: Arc<[NestedAgent]> = Arc::from([scope.way()]);
     let mut end = None;
     while let Some(event) = run.next().await {
         match &event.kind {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use attache_core::message::UserOrigin;
 use attache_core::schemars::{self, JsonSchema, schema_for};
 use attache_core::tool::ToolSpec;
 use attache_core::{
-    BoxFuture, Capture, Document, DocumentRef, DocumentSource, Effect, Message, Tool, ToolContext,
+    BoxFuture, Capture, Document, DocumentRef, DocumentSource, Effect, ErrorKind, Message, Tool, ToolContext,
     ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolResult, UserMessage, UserPart,
 };
 use serde::de::DeserializeOwned;
@@ -50,7 +51,8 @@ impl Agent {
     /// of the same principal, finds the same values for tools, and ends with the run around it. Its spending
     /// counts against the limits of that run and stands in its [`Outcome`], once; its log is a part of that
     /// run's, so that both are resumed together; its events come as [`EventKind::Nested`]. It has no time
-    /// limit of its own, unless [one is set](Tool::with_metadata).
+    /// limit of its own, unless [one is set](Tool::with_metadata). A document that its model does not take is shown as one
+    /// of a tool is: as text, or as a note.
     ///
     /// ```
     /// use attache_agent::Agent;
@@ -72,11 +74,18 @@ impl Agent {
         let input: Input = Arc::new(|arguments, context| {
             Box::pin(async move {
                 let AgentTask { task, documents } = read(arguments)?;
-                let mut parts = vec![UserPart::text(task)];
+                let mut messages = vec![Message::user(task).shared()];
+                let mut parts = Vec::with_capacity(documents.len());
                 for reference in &documents {
                     parts.push(Some(UserPart::Document(context.load(reference).await?)));
                 }
-                Ok(UserMessage::new(parts).into())
+                if !parts.is_empty() {
+                    // Nobody chose them for this model: one that it does not take fails no run, as that of a tool.
+                    let mut given = UserMessage::new(parts);
+                    given.origin = UserOrigin::Event;
+                    messages.push(Message::User(given).shared());
+                }
+                Ok(RunInput::new(messages))
             })
         });
         let mut spec = ToolSpec::new(definition).with_effect(Effect::Idempotent);
@@ -214,7 +223,11 @@ fn answer(name: &str, end: Result<Outcome, RunError>) -> Result<(String, Outcome
     if is_whole && !is_lost {
         return Ok((outcome.text.clone(), outcome));
     }
-    let stopped = format!("the agent {name} stopped before its work was done: {}", outcome.reason);
+    let mut stopped = format!("the agent {name} stopped before its work was done: {}", outcome.reason);
+    let unsupported = failed.as_ref().and_then(RunError::provider_error);
+    if let Some(error) = unsupported.filter(|error| error.kind() == ErrorKind::Unsupported) {
+        stopped.push_str(&format!(": {error}"));
+    }
     if is_lost || said.is_empty() {
         let text = match said {
             "" => stopped,

@@ -134,6 +134,11 @@ pub struct ObservedRun<'a> {
     pub model: &'a ModelHandle,
     /// True if it goes on with a run whose log there is.
     pub is_resumed: bool,
+    /// True if it stands inside a tool of another run, whose observers see its events as
+    /// [`EventKind::Nested`](crate::EventKind::Nested).
+    pub is_nested: bool,
+    /// The principal, if the run or its agent has one.
+    pub principal: Option<&'a str>,
     /// The values that the run was given for its tools.
     pub run_values: &'a Extensions,
     /// The values that the agent has for its tools; those of the run come first.

@@ -159,7 +159,7 @@ impl OutputSpec {
             false => self.schema.value().clone(),
         };
         let description = "Takes your final answer and ends the task. Call it once, when you are done.";
-        ToolDefinition::new(self.name.as_str(), description, schema).with_strict(true)
+        ToolDefinition::new(self.name.as_str(), description, schema).with_strict(true).with_takes_answer(true)
     }
 
     /// True if the arguments of the tool hold the value as a member, because it need not be an object.

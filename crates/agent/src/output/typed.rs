@@ -212,7 +212,7 @@ pub enum TypedError {
         error: StructuredError,
     },
     /// The value fits the schema, and the type does not read it.
-    #[error("the type does not read the answer")]
+    #[error("the answer cannot be deserialised into the type")]
     Unreadable {
         /// The run's outcome, with the answer's text.
         outcome: Box<Outcome>,

@@ -61,7 +61,7 @@ impl fmt::Display for CallLimit {
 pub(super) struct Tallies {
     pub(super) rules: Vec<ToolRule>,
     pub(super) tools: Vec<Tally>,
-    /// The rounds in a row that called nothing but tools that there are not.
+    /// The rounds in a row that called nothing but tools that do not exist.
     pub(super) unknown_rounds: u32,
     /// The tokens of the conversation as the provider last counted them, and how long the history was.
     pub(super) measured: Option<(u64, usize)>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{AssistantMessage, Message};
+use attache_core::Message;
 
 use crate::limits::EmptyReply;
 use crate::outcome::EndReason;
@@ -11,8 +11,7 @@ use crate::run::{Phase, Run};
 
 impl Run {
     /// The phase behind a reply with neither words, a picture nor calls.
-    pub(super) fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
-        self.reasoning = message.thinking();
+    pub(super) fn empty(&mut self, landing: Option<EndReason>) -> Phase {
         match self.limits.empty_reply {
             EmptyReply::Accept => self.held_answer("", landing),
             EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => self.nudge(),

@@ -11,6 +11,7 @@ use attache_core::{
 };
 
 use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
+use crate::memory::text_tokens::tokens_of_length;
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
@@ -19,9 +20,6 @@ use crate::run::{Phase, Run};
 
 /// The number of times that a provider which pauses is continued.
 const MAX_PAUSES: u32 = 10;
-
-/// Characters of a token, where a provider reports no usage.
-const CHARS_PER_TOKEN: u64 = 4;
 
 /// The number of steps before the limit at which the model is told of it, at the tail, so that the cached prefix holds.
 const STEPS_TOLD: u32 = 3;
@@ -181,10 +179,11 @@ impl Run {
         self.asked_at = at;
         self.usage.add(&reply.usage);
         self.cost.add(reply.cost);
-        self.read = reply.usage.input_tokens;
+        let answered = reply.answered.as_deref().unwrap_or(&reply.usage);
+        self.read = answered.input_tokens;
         if reply.guessed > 0 {
             self.guessed = self.guessed.saturating_add(reply.guessed);
-        } else if self.limits.limit_tokens() && reply.usage.input_tokens.is_none() {
+        } else if self.limits.limit_tokens() && answered.input_tokens.is_none() {
             self.guessed = self.guessed.saturating_add(self.guess(message));
         }
         let text = message.text();
@@ -193,6 +192,9 @@ impl Run {
             self.text.clone_from(&text);
         }
         self.reasoning.clear();
+        if blank && calls.is_empty() && message.documents().next().is_none() {
+            self.reasoning = message.thinking();
+        }
         self.ask_again();
         let continued = reply.finish_reason == FinishReason::Pause
             && calls.is_empty()
@@ -215,7 +217,7 @@ impl Run {
             }
             self.push(Message::Assistant(message));
         }
-        self.tallies.measure(&reply.usage, self.history.len());
+        self.tallies.measure(answered, self.history.len());
         self.phase = match (&reply.finish_reason, calls.is_empty()) {
             (FinishReason::Refusal, _) => {
                 if blank {
@@ -275,7 +277,7 @@ impl Run {
                     self.text = refusal;
                     ending(EndReason::Refusal)
                 }
-                None => self.empty(message, landing),
+                None => self.empty(landing),
             },
             (_, true) => {
                 if blank {
@@ -289,12 +291,12 @@ impl Run {
 
     /// The tokens of a step whose provider reported none: those of the texts that were read and written.
     pub(crate) fn guess(&self, reply: &AssistantMessage) -> u64 {
-        tokens(self.chars_from(0).saturating_add(reply_len(reply)))
+        tokens_of_length(self.chars_from(0).saturating_add(reply_len(reply)))
     }
 
     /// The tokens of the texts from that place in the history on.
     pub(super) fn guess_from(&self, start: usize) -> u64 {
-        tokens(self.chars_from(start))
+        tokens_of_length(self.chars_from(start))
     }
 
     fn chars_from(&self, start: usize) -> usize {
@@ -356,7 +358,7 @@ impl Run {
     pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
         self.outcomes.insert(outcome.call_id.clone(), self.as_told(outcome, calls));
         self.forget_inside(&outcome.call_id);
-        if matches!(outcome.disposition, Disposition::Aborted | Disposition::Tripped) {
+        if outcome.disposition.ends_run() {
             if outcome.disposition == Disposition::Tripped {
                 self.detail = Some(outcome.result.tree.model_text().into_owned());
             }
@@ -536,10 +538,6 @@ fn turn_number(messages: &[Arc<Message>]) -> u64 {
 
 fn is_truncated(call: &ToolCall) -> bool {
     matches!(call.arguments.json(), Err(attache_core::message::ArgumentsError::Truncated))
-}
-
-fn tokens(chars: usize) -> u64 {
-    u64::try_from(chars).unwrap_or(u64::MAX).div_ceil(CHARS_PER_TOKEN)
 }
 
 fn reply_len(message: &AssistantMessage) -> usize {

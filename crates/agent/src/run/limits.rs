@@ -16,6 +16,8 @@ pub(super) struct Verdicts {
     stop: Option<EndReason>,
     /// The calls of tools that the model shall leave alone.
     hopeless: Vec<usize>,
+    /// The calls that failed again, and how often by now.
+    failing: Vec<(usize, usize)>,
 }
 
 impl Verdicts {
@@ -23,6 +25,16 @@ impl Verdicts {
     pub(super) fn told(self, calls: &[ToolCall], results: &mut [ToolResult]) -> Option<EndReason> {
         if let (Some(call), Some(result)) = (calls.get(self.repeated), results.last_mut()) {
             self.repeats.told(call, result);
+        }
+        // The call that the nudge names was told of.
+        let named = (self.repeats == Verdict::Nudge).then_some(self.repeated);
+        for (place, times) in self.failing.iter().filter(|(place, _)| Some(*place) != named) {
+            if let Some(result) = results.get_mut(*place) {
+                let text = format!(
+                    "This call has failed {times} times with these arguments. Try something else, or answer with what you have."
+                );
+                hint(result, &text);
+            }
         }
         for place in self.hopeless {
             if let Some(result) = results.get_mut(place) {
@@ -135,13 +147,22 @@ impl Run {
 
     /// Holds the results of a round against the limits.
     pub(super) fn observe(&mut self, calls: &[ToolCall], outcomes: &[ToolOutcome]) -> Verdicts {
-        let (begun, rules) = (&self.begun, &self.tallies.rules);
+        let (begun, rules, external) = (&self.begun, &self.tallies.rules, &self.external);
         let polls = |call: &ToolCall| rules.iter().any(|rule| rule.poll && rule.name == call.name);
         let repeated = calls.iter().rposition(|call| !polls(call)).unwrap_or(calls.len());
         let round = calls.iter().zip(outcomes).filter(|(call, _)| !polls(call));
         let repeats = self
             .repeats
             .observe(round.map(|(call, outcome)| (call, &outcome.result, begun.contains_key(&call.id))));
+        let mut failing = Vec::new();
+        for (place, (call, outcome)) in calls.iter().zip(outcomes).enumerate() {
+            if was_made(outcome) && !polls(call) {
+                // Nobody here knows what a tool of the caller does.
+                let has_effect = begun.contains_key(&call.id) || external.contains(&call.name);
+                let times = self.repeats.fails(call, &outcome.result, has_effect);
+                failing.extend(times.map(|times| (place, times)));
+            }
+        }
         let mut stop = (repeats == Verdict::Stop).then_some(EndReason::NoProgress);
         let is_unknown = |outcome: &ToolOutcome| outcome.disposition == Disposition::NoSuchTool;
         if outcomes.iter().all(is_unknown) {
@@ -172,12 +193,17 @@ impl Run {
             }
         }
         if self.limits.go_on_without_tool {
-            return Verdicts { repeats, repeated, stop, hopeless };
+            return Verdicts { repeats, repeated, stop, hopeless, failing };
         }
         if !hopeless.is_empty() {
             stop = Some(EndReason::ToolRetriesExhausted);
         }
-        Verdicts { repeats, repeated, stop, hopeless: Vec::new() }
+        Verdicts { repeats, repeated, stop, hopeless: Vec::new(), failing }
+    }
+
+    /// True if one call fails again and again. Its driver records that the run is to land: logs of older programs go on.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.repeats.is_stuck()
     }
 
     /// The output of the tools that end the run, if one of them came to its end.
@@ -222,6 +248,18 @@ impl Run {
     }
 }
 
+/// True if somebody did what the call asks for, or tried to.
+fn was_made(outcome: &ToolOutcome) -> bool {
+    matches!(
+        outcome.disposition,
+        Disposition::Executed
+            | Disposition::Retry
+            | Disposition::Submitted
+            | Disposition::TimedOut
+            | Disposition::Panicked
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use attache_core::{Arguments, Capture, Document};
@@ -236,7 +274,8 @@ mod tests {
         let mut result = ToolResult::new(&call, ResultStatus::Error, tree.clone());
         result.withheld = vec![document.id().clone()];
         result.documents.clear();
-        let verdicts = Verdicts { repeats: Verdict::Fine, repeated: 0, stop: None, hopeless: vec![0] };
+        let verdicts =
+            Verdicts { repeats: Verdict::Fine, repeated: 0, stop: None, hopeless: vec![0], failing: vec![] };
         verdicts.told(&[call], std::slice::from_mut(&mut result));
         assert_eq!(result.tree, tree);
         result.withheld.clear();

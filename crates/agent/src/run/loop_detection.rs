@@ -3,15 +3,27 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use attache_core::{ContentTree, ToolCall, ToolResult};
+use attache_core::{ContentTree, DocumentSource, ToolCall, ToolResult};
 
 /// The rounds of late.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Repeats {
-    /// Signatures of call and result, so that asking for something that changes is no repetition.
+    /// Signatures of calls and their results. A call is no repetition where its result changes.
     recent: VecDeque<u64>,
     /// The rounds in a row that found nothing.
     empty: usize,
+    /// The calls that failed and did not succeed since.
+    failing: Vec<Failing>,
+}
+
+/// A call with its arguments that failed and did not succeed since.
+#[derive(Clone, Debug, PartialEq)]
+struct Failing {
+    call: u64,
+    times: usize,
+    /// A hash of its last words, and how often in a row it said them.
+    said: u64,
+    alike: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +40,11 @@ pub(crate) enum Verdict {
 const WINDOW: usize = 15;
 const NUDGE_AT: usize = 3;
 const STOP_AT: usize = 5;
+/// The failures of one call from which on the model is told of them.
+const FAILING_AT: usize = 2;
+/// The failures of one call at which the run stops although their words differ, as those of a tool do that says how long to
+/// wait. Failures in the same words stop it at `STOP_AT`.
+const FAILING_STOP: usize = 10;
 /// The rounds without a result after which the model is told so, and the run stops.
 const EMPTY_NUDGE: usize = 4;
 const EMPTY_STOP: usize = 8;
@@ -65,6 +82,42 @@ impl Repeats {
             _ => Verdict::Fine,
         }
     }
+
+    /// Takes a call that was made, with its result. Says how often it has failed by now, if the model is to be told.
+    pub(crate) fn fails(&mut self, call: &ToolCall, result: &ToolResult, has_effect: bool) -> Option<usize> {
+        if !result.is_error() && self.failing.is_empty() {
+            return None;
+        }
+        if !result.is_error() && has_effect {
+            // Something is otherwise now, so that what failed may succeed.
+            self.failing.clear();
+            return None;
+        }
+        let mut hasher = Words::default();
+        call.name.hash(&mut hasher);
+        call.arguments.replay_json().hash(&mut hasher);
+        let known = hasher.finish();
+        if !result.is_error() {
+            self.failing.retain(|failing| failing.call != known);
+            return None;
+        }
+        let mut hasher = Words::default();
+        hash_stable(result, &mut hasher);
+        let said = hasher.finish();
+        let Some(failing) = self.failing.iter_mut().find(|failing| failing.call == known) else {
+            self.failing.push(Failing { call: known, times: 1, said, alike: 1 });
+            return None;
+        };
+        failing.times = failing.times.saturating_add(1);
+        failing.alike = if failing.said == said { failing.alike.saturating_add(1) } else { 1 };
+        failing.said = said;
+        (failing.times >= FAILING_AT).then_some(failing.times)
+    }
+
+    /// True if one call has failed so often that nothing is to be hoped of it.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.failing.iter().any(|failing| failing.alike >= STOP_AT || failing.times >= FAILING_STOP)
+    }
 }
 
 fn found_nothing(result: &ToolResult) -> bool {
@@ -73,7 +126,8 @@ fn found_nothing(result: &ToolResult) -> bool {
         && matches!(result.tree.json(), "null" | "\"\"" | "[]" | "{}")
 }
 
-/// The result's text without the ids of its documents, which are new at each call.
+/// The result's text without the ids of its documents, which are new at each call, and their contents. All of it is what
+/// the log says of them, so that a replay finds the same rounds alike.
 fn hash_stable(result: &ToolResult, hasher: &mut Words) {
     let mut text = result.tree.json();
     for document in result.tree.documents() {
@@ -81,7 +135,12 @@ fn hash_stable(result: &ToolResult, hasher: &mut Words) {
             before.hash(hasher);
             text = after;
         }
-        document.hash().hash(hasher);
+        match (document.hash(), document.source()) {
+            (Some(content), _) => content.hash(hasher),
+            (None, DocumentSource::External { url }) => url.hash(hasher),
+            // Nobody knows whether another one has the same content.
+            (None, _) => document.id().hash(hasher),
+        }
     }
     text.hash(hasher);
 }

@@ -1,6 +1,6 @@
 //! The round of calls that the last reply made.
 
-use attache_core::{ToolCall, ToolCallId};
+use attache_core::{Message, ToolCall, ToolCallId, ToolResult};
 
 use crate::log::Key;
 use crate::run::{PendingCall, Phase, Run};
@@ -27,7 +27,20 @@ impl Run {
         pending
     }
 
-    /// True if the caller was told to answer a call that was looked at first.
+    /// The results of the last reply's calls, in call order; of a round that is not over those that are there.
+    pub(crate) fn round_results(&self) -> Vec<ToolResult> {
+        if let Phase::Calls(calls) = &self.phase {
+            let there = calls.iter().filter_map(|call| self.outcomes.get(&call.id));
+            return there.map(|outcome| outcome.result.clone()).collect();
+        }
+        let last = self.history.iter().rev().find_map(|message| match &**message {
+            Message::ToolResults(last) => Some(&last.results),
+            _ => None,
+        });
+        last.cloned().unwrap_or_default()
+    }
+
+    /// True if the caller was told to answer a call.
     pub(crate) fn is_let_through(&self, call: &ToolCallId) -> bool {
         self.let_through.contains(call)
     }
@@ -42,9 +55,10 @@ impl Run {
         !self.external.is_empty() || self.is_held()
     }
 
-    /// True if a call is the first of the last reply.
-    pub(crate) fn opens_round(&self, id: &ToolCallId) -> bool {
-        matches!(&self.phase, Phase::Calls(calls) if calls.first().is_some_and(|call| call.id == *id))
+    /// True if the last reply made several calls, of which this is not the first.
+    pub(crate) fn is_further_call(&self, id: &ToolCallId) -> bool {
+        self.round_len() > 1
+            && matches!(&self.phase, Phase::Calls(calls) if calls.first().is_none_or(|first| first.id != *id))
     }
 
     /// The number of calls that the last reply made.

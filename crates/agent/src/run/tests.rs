@@ -5,7 +5,7 @@ use attache_core::{
 use serde_json::json;
 
 use super::*;
-use crate::log::{Begun, Disposition, Hooked, Reply, Started};
+use crate::log::{Begun, Disposition, EntryKind, Hooked, Reply, Started};
 
 fn started(max_steps: u32) -> Entry {
     let limits = Limits { max_steps, ..Limits::default() };
@@ -37,6 +37,7 @@ fn reply(parts: impl IntoIterator<Item = Option<AssistantPart>>, finish: FinishR
         finish_reason: finish,
         raw_finish_reason: None,
         usage: Usage::new(10, 5),
+        answered: None,
         cost: None,
         model: None,
         guessed: 0,
@@ -171,6 +172,14 @@ fn an_empty_reply() {
     assert_eq!(run.outcome().reason, EndReason::EmptyResponse);
     let (run, _) = drive(20, vec![reply([], FinishReason::Length)]);
     assert_eq!(run.outcome().reason, EndReason::Length);
+    // Whatever ended it.
+    let thought = || Some(AssistantPart::Reasoning(ReasoningPart::new("hm")));
+    for finish in [FinishReason::Length, FinishReason::ContentFilter, FinishReason::Refusal] {
+        let (run, _) = drive(20, vec![reply([thought()], finish)]);
+        assert_eq!((run.outcome().reasoning.as_str(), roles(&run).as_str()), ("hm", "u"));
+    }
+    let (run, _) = drive(20, vec![reply([thought(), text("so")], FinishReason::Length)]);
+    assert_eq!(run.outcome().reasoning, "");
 }
 
 #[test]
@@ -185,6 +194,17 @@ fn refusal_filter_pause_and_error() {
     assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::Answer, 2));
     let (run, _) = drive(20, vec![reply([], FinishReason::Error)]);
     assert!(matches!(run.outcome().reason, EndReason::ProviderError(_)));
+}
+
+// The tokens that a failed attempt has read are in no later request.
+#[test]
+fn attempts_that_failed_are_spent_and_make_no_conversation_longer() {
+    let EntryKind::Reply(mut asked) = reply([call("a", "{}")], FinishReason::ToolCalls) else { panic!() };
+    (asked.usage, asked.answered) = (Usage::new(90, 15), Some(Box::new(Usage::new(30, 5))));
+    let stored = serde_json::to_string(&EntryKind::Reply(asked)).unwrap();
+    let (run, _) = drive(20, vec![serde_json::from_str(&stored).unwrap()]);
+    assert_eq!((run.outcome().usage, run.read_tokens()), (Usage::new(90, 15), Some(30)));
+    assert!((35..90).contains(&run.tokens_ahead()), "{}", run.tokens_ahead());
 }
 
 // A31, runtime.md 32 #17

@@ -9,9 +9,10 @@ use attache_core::Message;
 use super::error::SessionError;
 use super::id::SessionId;
 use super::store::SessionStore;
-use crate::driver::{closed_calls, unseen};
-use crate::journal::JournalError;
-use crate::log::{Decision, Ended, Entry, EntryKind, Key};
+use crate::approval::is_expired;
+use crate::driver::{closed_calls, expired, unseen};
+use crate::journal::{JournalError, now};
+use crate::log::{Asked, Decision, Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, Run, told_late};
 use crate::setup::Setup;
@@ -72,9 +73,18 @@ impl Last<'_> {
                 closes.push(entry);
             }
         }
+        let overdue: Vec<Asked> = run.open_questions().filter(|asked| is_expired(asked)).cloned().collect();
+        for asked in overdue {
+            let left = self.left(&Key::decided(&asked.id)).await?;
+            for entry in expired(&run, &asked, left) {
+                run.apply(&entry)?;
+                closes.push(entry);
+            }
+        }
         let mut outcome = run.outcome();
-        // Calls that wait for approval refuse a run, which a history says that has not ended.
-        if outcome.approvals.is_empty() {
+        // Calls that wait for approval refuse a run, which a history says that has not ended. Those whose time is up wait no
+        // more, and the ones of agents inside end with the calls of these.
+        if outcome.approvals.iter().all(|asked| asked.expires_at <= now()) {
             for mut entry in closed_calls(&run, setup) {
                 // A result that came while nobody drove the run is the model's.
                 if matches!(entry.kind, EntryKind::ToolOutcome(_))

@@ -20,7 +20,7 @@ pub enum SessionError {
         run: String,
     },
     /// Calls that the last run waits with were approved, and a run that leaves them was to begin: resume the last run.
-    #[error("the run {run} has calls that were approved: {}", ids.join(", "))]
+    #[error("the run {run} has calls that were approved ({}): resume it", ids.join(", "))]
     Approved {
         /// The run.
         run: String,

@@ -10,7 +10,8 @@ use attache_core::{StoreError, fresh};
 use super::clock::{Clock, length};
 use super::error::SessionError;
 use super::id::SessionId;
-use super::store::{SessionStore, Take};
+use super::records::Take;
+use super::store::SessionStore;
 
 /// The lease of a session. It is given up when this is dropped.
 pub(super) struct Lease {

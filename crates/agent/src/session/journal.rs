@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult};
@@ -14,8 +14,9 @@ use super::clock::Clock;
 use super::error::without_nul;
 use super::guard::Lease;
 use super::id::SessionId;
+use super::records::{Append, Appended, Beginning, Delivery, RunInfo, StoredRun};
 use super::settings::Settings;
-use super::store::{Append, Appended, Beginning, Delivery, RunInfo, SessionStore, StoredRun};
+use super::store::SessionStore;
 use super::title::title;
 use super::weave::{Woven, unweave};
 use crate::deliver::{ENDING, LOOK, SubmitError, say};
@@ -54,7 +55,14 @@ pub(super) struct Turn {
     /// The last append that found nothing delivered; 0 before there is one.
     pub(super) undelivered: AtomicU64,
     /// Until when the session must not expire.
-    pub(super) kept_until: Mutex<u64>,
+    pub(super) kept_until: Mutex<KeptUntil>,
+}
+
+/// Until when a session must not expire: by what its run has written or tried to write, and by what its store has taken.
+#[derive(Clone, Copy, Default)]
+pub(super) struct KeptUntil {
+    wanted: u64,
+    stored: u64,
 }
 
 impl SessionJournal {
@@ -299,6 +307,9 @@ impl SessionJournal {
                 appended => break appended?,
             }
         };
+        if let Some(until) = append.kept_until {
+            turn.lock_kept().stored = until;
+        }
         if !has_deliveries {
             turn.undelivered.fetch_max(append.number, Ordering::Relaxed);
         }
@@ -329,28 +340,35 @@ impl Turn {
         found == 0 || found < last
     }
 
-    fn kept_until(&self) -> u64 {
-        *self.kept_until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_kept(&self) -> MutexGuard<'_, KeptUntil> {
+        self.kept_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time until which the session must not expire, if the entries move it.
-    pub(super) fn keep(&self, entries: &[Entry], ends: bool) -> Option<u64> {
-        let mut kept_until = self.kept_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = *kept_until;
-        for entry in entries {
-            match &entry.kind {
-                EntryKind::Asked(asked) => *kept_until = asked.expires_at.max(*kept_until),
-                EntryKind::Deferred(call) => {
-                    *kept_until = call.expires_at.unwrap_or(u64::MAX).max(*kept_until)
-                }
-                _ => {}
-            }
-        }
-        if ends {
-            *kept_until = 0;
-        }
-        (*kept_until != before || ends).then_some(*kept_until)
+    fn kept_until(&self) -> u64 {
+        self.lock_kept().wanted
     }
+
+    /// The time until which the session must not expire, unless the store has it already.
+    fn keep(&self, entries: &[Entry], ends: bool) -> Option<u64> {
+        let mut kept = self.lock_kept();
+        kept.wanted = if ends { 0 } else { kept_by(kept.wanted, entries) };
+        (kept.wanted != kept.stored || ends).then_some(kept.wanted)
+    }
+
+    /// Notes what the store has when the run goes on.
+    pub(super) fn has_kept(&self, entries: &[Entry]) {
+        let until = kept_by(0, entries);
+        *self.lock_kept() = KeptUntil { wanted: until, stored: until };
+    }
+}
+
+/// The later one of a time and those until which calls of these entries wait for somebody.
+fn kept_by(until: u64, entries: &[Entry]) -> u64 {
+    entries.iter().fold(until, |until, entry| match &entry.kind {
+        EntryKind::Asked(asked) => asked.expires_at.max(until),
+        EntryKind::Deferred(call) => call.expires_at.unwrap_or(u64::MAX).max(until),
+        _ => until,
+    })
 }
 
 /// The log of a run with the messages that it began with, and all messages of the session.

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::error::SessionError;
 use super::id::SessionId;
-use super::store::{SessionStore, StopRequest};
+use super::records::StopRequest;
+use super::store::SessionStore;
 use crate::control::Control;
 
 /// The time between two looks of a run for those that others want to end.

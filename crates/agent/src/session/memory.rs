@@ -11,11 +11,12 @@ use tokio::sync::Notify;
 
 use super::error::SessionError;
 use super::id::SessionId;
-use super::search_words::{words_of_entry, words_of_message};
-use super::store::{
+use super::records::{
     Append, Appended, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, RunInfo, SessionInfo,
-    SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
+    SessionState, StopRequest, StoredRun, Take, Taken,
 };
+use super::search_words::{words_of_entries, words_of_message};
+use super::store::SessionStore;
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
 
@@ -112,7 +113,7 @@ impl One {
     fn holds(&self, query: &WordQuery) -> bool {
         let mut said = words(&self.title);
         said.extend(self.messages.iter().flat_map(|message| words_of_message(message)));
-        said.extend(self.runs.iter().flat_map(|run| &run.entries).flat_map(words_of_entry));
+        said.extend(self.runs.iter().flat_map(|run| words_of_entries(&run.entries)));
         query.words().iter().all(|word| said.iter().any(|known| known.starts_with(word.as_str())))
     }
 

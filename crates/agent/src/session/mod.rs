@@ -9,6 +9,7 @@ mod journal;
 mod live;
 mod memory;
 mod one;
+mod records;
 mod search_words;
 mod sessions;
 mod settings;
@@ -21,10 +22,11 @@ pub use error::SessionError;
 pub use id::SessionId;
 pub use memory::MemorySessions;
 pub use one::Session;
-pub use search_words::{words_of_entry, words_of_message};
+pub use records::{
+    Adopt, Append, Appended, Beginning, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened,
+    Orphan, RunInfo, SessionInfo, SessionState, StopRequest, StoredRun, Take, Taken,
+};
+pub use search_words::{words_of_entries, words_of_message};
 pub use sessions::Sessions;
 pub use settings::Busy;
-pub use store::{
-    Adopt, Append, Appended, Beginning, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened,
-    Orphan, RunInfo, SessionInfo, SessionState, SessionStore, StopRequest, StoredRun, Take, Taken,
-};
+pub use store::SessionStore;

@@ -9,8 +9,8 @@ use attache_core::{Message, StoreErrorKind};
 use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::journal::{SessionJournal, whole};
+use super::records::{Fork, RunInfo, SessionInfo, SessionState, StopRequest};
 use super::settings::Settings;
-use super::store::{Fork, RunInfo, SessionInfo, SessionState, StopRequest};
 use super::title::short;
 use super::turn::turn;
 use crate::driver::{AgentRun, Task};
@@ -54,7 +54,7 @@ impl Session {
     /// If another run is under way, it fails, see [`RunError::session_error`](crate::RunError::session_error), or
     /// [waits](crate::Sessions::with_busy). A run that did not come to its end, because it failed or its process died, is
     /// closed: the model reads what there was of it, and what was [said](crate::say) to it meanwhile. One whose calls wait
-    /// for approval refuses the next, see [`RunInput::with_leaves_approvals`].
+    /// for approval refuses the next, see [`RunInput::with_leaves_approvals`], until the time of the approvals is up.
     ///
     /// Memory decides again in each run: what earlier runs decided about the conversation stands in its history.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {

@@ -4,12 +4,15 @@ use attache_core::message::UserOrigin;
 use attache_core::words::words;
 use attache_core::{Message, UserPart};
 
-use crate::log::{Entry, EntryKind};
+use crate::input::is_read;
+use crate::log::{Entry, EntryKind, Hooked};
 
 /// The words under which a message of a session is found: those that its author wrote, the names of the documents that
-/// are attached to it, and those that the model answered. For a [`SessionStore`](crate::SessionStore).
+/// are attached to it, and those that the model answered, unless [nobody reads it](crate::is_read). For a
+/// [`SessionStore`](crate::SessionStore).
 pub fn words_of_message(message: &Message) -> Vec<String> {
     match message {
+        message if !is_read(message) => Vec::new(),
         Message::User(user) if user.origin == UserOrigin::Author => {
             let texts = user.parts.iter().filter_map(|part| match part {
                 UserPart::Text(part) => Some(part.text()),
@@ -23,12 +26,26 @@ pub fn words_of_message(message: &Message) -> Vec<String> {
     }
 }
 
-/// The words under which an entry of a run is found. The texts of a run become messages of its session only when another
-/// run begins; until then they are found by their entries.
-pub fn words_of_entry(entry: &Entry) -> Vec<String> {
-    match &entry.kind {
-        EntryKind::Reply(reply) => words_of_message(&reply.message),
-        EntryKind::Inbox(messages) => messages.iter().flat_map(|message| words_of_message(message)).collect(),
-        _ => Vec::new(),
+/// The words under which entries of a run are found, in their order. The texts of a run become messages of its session only
+/// when another run begins; until then they are found by their entries. Those of runs inside tools were not said, nor were
+/// replies that a hook took back: the verdict about a reply stands right behind it, so that both must be among the entries.
+pub fn words_of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    let (mut said, mut replied) = (Vec::new(), 0);
+    for entry in entries.into_iter().filter(|entry| entry.key.outer_scope().is_none()) {
+        match &entry.kind {
+            EntryKind::Hooked(Hooked::Retry(_) | Hooked::Reply(_)) => said.truncate(replied),
+            EntryKind::Reply(reply) => {
+                replied = said.len();
+                said.extend(words_of_message(&reply.message));
+                continue;
+            }
+            EntryKind::Inbox(messages) => {
+                said.extend(messages.iter().flat_map(|message| words_of_message(message)));
+            }
+            _ => {}
+        }
+        // A verdict that comes later is about another reply.
+        replied = said.len();
     }
+    said
 }

@@ -12,8 +12,9 @@ use super::clock::{Clock, length};
 use super::error::SessionError;
 use super::id::SessionId;
 use super::one::Session;
+use super::records::{Adopt, Cleared, Idle, Orphan, SessionInfo};
 use super::settings::{Busy, Settings};
-use super::store::{Adopt, Cleared, Idle, Orphan, SessionInfo, SessionStore};
+use super::store::SessionStore;
 use crate::agent::Agent;
 
 /// The time that a session lives that nobody uses.

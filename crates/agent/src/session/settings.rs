@@ -10,7 +10,8 @@ use super::clock::{Clock, length};
 use super::error::{SessionError, without_nul};
 use super::id::SessionId;
 use super::live::Live;
-use super::store::{Cleared, OpenSession, SessionState, SessionStore};
+use super::records::{Cleared, OpenSession, SessionState};
+use super::store::SessionStore;
 use crate::agent::Agent;
 
 /// The fate of a run whose session another run is under way in.

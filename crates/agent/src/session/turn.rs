@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_stream::stream;
-use attache_core::Message;
+use attache_core::{Message, Role, ToolCall};
 use futures_core::Stream;
 use futures_util::future::{Either, select};
 use tokio::time::timeout;
@@ -104,7 +104,8 @@ pub(super) fn turn(
                 };
                 let untold = Untold { control: &control, messages: outcome.unread.clone() };
                 // A run that was refused leaves what waits as it was.
-                let kept = Some(kept_until(outcome)).filter(|kept| *kept > 0 || journal.has_written());
+                let holds_all = settings.agent.setup().handling.hold_all;
+                let kept = Some(kept_until(outcome, holds_all)).filter(|kept| *kept > 0 || journal.has_written());
                 if let Err(error) = lease.release(kept).await {
                     tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
@@ -143,15 +144,22 @@ impl Drop for Held {
     }
 }
 
-/// Until when a run that waits for somebody keeps its session.
-fn kept_until(outcome: &Outcome) -> u64 {
+/// Until when a run that waits for somebody keeps its session. A call that the caller is to answer keeps it for good; one
+/// that is held up until somebody has decided about others does not.
+fn kept_until(outcome: &Outcome, holds_all: bool) -> u64 {
     let approvals = outcome.approvals.iter().map(|approval| approval.expires_at);
     let deferred = outcome.deferred.iter().map(|request| request.deferred.expires_at.unwrap_or(u64::MAX));
-    let others = match outcome.reason {
-        EndReason::PendingExternal => Some(u64::MAX),
-        _ => None,
+    let is_callers = |call: &&ToolCall| {
+        outcome.approvals.iter().all(|approval| approval.call.id != call.id)
+            && outcome.deferred.iter().all(|request| request.call.id != call.id)
     };
-    approvals.chain(deferred).chain(others).max().unwrap_or(0)
+    let waits = match outcome.reason {
+        EndReason::PendingExternal | EndReason::InputRequired => true,
+        EndReason::PendingApproval => !holds_all,
+        _ => false,
+    };
+    let callers = outcome.pending.iter().find(is_callers).filter(|_| waits).map(|_| u64::MAX);
+    approvals.chain(deferred).chain(callers).max().unwrap_or(0)
 }
 
 /// The result of an opening that was cancelled. A run that goes on has its end in its log, which is written under the lease;
@@ -300,14 +308,14 @@ async fn begin(
         closes: None,
         appends: AtomicU64::new(0),
         undelivered: AtomicU64::new(0),
-        kept_until: Mutex::new(0),
+        kept_until: Mutex::default(),
     };
     let input = match task {
         Task::Resume(_) => {
             let stored = stored.ok_or(JournalError::Empty)?;
             let id = stored.id.clone();
             let (entries, messages) = whole(stored)?;
-            turn.keep(&entries, false);
+            turn.has_kept(&entries);
             (turn.entries, turn.woven) = (Mutex::new(Some(entries)), Woven::new(messages));
             journal.begin(&id, turn);
             return Ok(());
@@ -330,13 +338,9 @@ async fn begin(
         // The agent that answered last has the conversation still, if it is handed over to it at all.
         let agent = outcome.agent.filter(|agent| settings.agent.setup().hands_over_to(agent));
         input.agent = input.agent.take().or(agent);
-        // Instructions that are not given any more hold no longer.
+        // Instructions that are not given any more hold no longer; where others are, the run puts them there.
         let own = input.options.instructions(settings.agent.setup().system.as_deref());
-        let is_old = |message: &Arc<Message>| match &**message {
-            Message::System(system) => !system.parts.iter().map(|part| part.text()).eq(own.as_deref()),
-            _ => false,
-        };
-        if input.history.first().is_some_and(is_old) {
+        if own.is_none() && input.history.first().is_some_and(|first| first.role() == Role::System) {
             input.history.remove(0);
         }
         turn.woven = Woven::new(messages);

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use attache_core::near::near;
 use attache_core::tool::ToolSpec;
 use attache_core::{BoxFuture, Tool, ToolError};
 
-use crate::tools::near::near;
 use crate::tools::{Tools, ToolsError};
 
 /// Tools by name. [`Catalog`] keeps them in memory; a program may keep them elsewhere, such as in a database.

@@ -2,8 +2,7 @@
 
 use attache_core::ToolDefinition;
 
-/// Characters of a token, as far as one can say without a tokeniser.
-const CHARS_PER_TOKEN: usize = 4;
+use crate::memory::text_tokens::tokens_of_length;
 
 /// The limits beyond which an agent's tools are shown in layers; see
 /// [`AgentBuilder::disclosure`](crate::AgentBuilder::disclosure).
@@ -39,13 +38,13 @@ impl Disclosure {
 
     /// True if these tools are too many to be shown whole.
     pub(crate) fn is_passed(&self, tools: &[ToolDefinition]) -> bool {
-        let tokens = || tools.iter().map(tokens).sum::<usize>();
-        tools.len() > self.max_tools || tokens() > self.max_tokens
+        let tokens = || tools.iter().map(tokens).sum::<u64>();
+        tools.len() > self.max_tools || tokens() > self.max_tokens as u64
     }
 }
 
 /// The tokens of a definition, by a guess.
-fn tokens(definition: &ToolDefinition) -> usize {
+fn tokens(definition: &ToolDefinition) -> u64 {
     let schema = definition.input_schema().to_string().len();
-    (definition.name().len() + definition.description().len() + schema).div_ceil(CHARS_PER_TOKEN)
+    tokens_of_length(definition.name().len() + definition.description().len() + schema)
 }

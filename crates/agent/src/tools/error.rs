@@ -2,8 +2,6 @@
 
 use attache_core::tool::{SchemaRefusal, ToolSetError};
 
-use crate::tools::near::did_you_mean;
-
 /// Why the tools of an agent cannot be offered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,4 +53,13 @@ pub enum ToolsError {
         /// Its words.
         problem: String,
     },
+}
+
+/// `; did you mean a or b?`, or nothing.
+pub(crate) fn did_you_mean(near: &[impl AsRef<str>]) -> String {
+    if near.is_empty() {
+        return String::new();
+    }
+    let near: Vec<&str> = near.iter().map(AsRef::as_ref).collect();
+    format!("; did you mean {}?", near.join(" or "))
 }

@@ -3,12 +3,19 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::tool::ToolSpec;
 use attache_core::{Message, ToolCall, ToolChoice, ToolError, ToolErrorKind, ToolOutput, ToolResult};
+use futures_util::FutureExt;
+use tokio::time::timeout;
 
 use crate::tools::catalog::ToolCatalog;
 use crate::tools::disclosure::Disclosure;
+use crate::tools::{Executor, ToolEntry};
+
+/// The time that a catalog may take to look up a name.
+const LOOKUP: Duration = Duration::from_secs(10);
 
 /// Changes what comes of calls.
 pub(crate) type OutcomeHook =
@@ -66,6 +73,24 @@ pub enum RefusalReason {
 }
 
 impl Handling {
+    /// The tool that a name leads to which is not offered, by the first catalog that has one.
+    pub(crate) async fn look_up(&self, name: &str) -> Option<ToolEntry> {
+        for catalog in &self.fallback {
+            let get = AssertUnwindSafe(async { catalog.get(name).await }).catch_unwind();
+            match timeout(LOOKUP, get).await {
+                Ok(Ok(Ok(Some(tool)))) if tool.spec().metadata.enabled => {
+                    let spec = Arc::new(tool.spec().clone());
+                    return Some(ToolEntry { spec, executor: Executor::Tool(tool) });
+                }
+                Ok(Ok(Ok(_))) => {}
+                Ok(Ok(Err(error))) => tracing::warn!(catalog = catalog.name(), ?error, "a lookup failed"),
+                Ok(Err(_)) => tracing::error!(catalog = catalog.name(), "a lookup panicked"),
+                Err(_) => tracing::warn!(catalog = catalog.name(), "a lookup took too long"),
+            }
+        }
+        None
+    }
+
     /// The result of a call that is not run, and whether the run ends for it.
     pub(crate) fn refused(
         &self,
@@ -133,6 +158,10 @@ impl StepTools {
         }
     }
 }
+
+/// The words for a model that makes several calls although it was asked for one.
+pub(crate) const ONE_CALL: &str =
+    "not executed: one call at a time; make it again by itself if it is still needed";
 
 /// The words for a model that calls a tool although tools are off.
 pub(crate) const TOOLS_OFF: &str = "not executed: tool use is off in this step";

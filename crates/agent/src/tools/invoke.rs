@@ -129,12 +129,17 @@ fn begin<'a>(
     match work {
         Work::Tool(tool, arguments) => {
             let arguments = mem::take(arguments);
-            match is_blocking || scope.is_some() || watched.is_some() {
-                false => tool.run(arguments, context),
-                true => Box::pin(run_tool(Arc::clone(tool), arguments, is_blocking, context, scope, watched)),
+            if !is_blocking && scope.is_none() && watched.is_none() {
+                return tool.run(arguments, context);
             }
+            Box::pin(run_tool(Arc::clone(tool), arguments, is_blocking, context, scope, watched))
         }
         Work::External => Box::pin(std::future::ready(Err(ToolError::new("the caller answers this tool")))),
+        Work::Family(Door::Handler(family)) if is_blocking => {
+            let (family, call) = (Arc::clone(family), call.clone());
+            let work = async move { family.call(&call.name, &call.arguments, context).await };
+            Box::pin(off_the_workers(work, scope, watched))
+        }
         Work::Family(Door::Handler(family)) => {
             let work = async move {
                 let begin = || family.call(&call.name, &call.arguments, context);
@@ -152,6 +157,7 @@ fn begin<'a>(
             if !is_same(spec, tool.spec(), catalog.name()) {
                 return Err(ToolError::new(CHANGED).with_kind(ToolErrorKind::UnknownTool));
             }
+            let is_blocking = is_blocking || tool.spec().metadata.blocking;
             let arguments = tool.arguments(&call.arguments)?;
             run_tool(tool, arguments, is_blocking, context, scope, watched).await
         }),
@@ -166,15 +172,24 @@ async fn run_tool(
     scope: Option<Arc<Scope>>,
     watched: Option<Arc<WatchedTool>>,
 ) -> Result<ToolOutput, ToolError> {
-    if !is_blocking {
-        let work = async { WatchedTool::around(watched.as_ref(), || tool.run(arguments, context)).await };
-        return Scope::around(scope, work).await;
+    if is_blocking {
+        return off_the_workers(async move { tool.run(arguments, context).await }, scope, watched).await;
     }
+    let work = async { WatchedTool::around(watched.as_ref(), || tool.run(arguments, context)).await };
+    Scope::around(scope, work).await
+}
+
+/// Does work that blocks on a thread of its own.
+async fn off_the_workers(
+    work: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    scope: Option<Arc<Scope>>,
+    watched: Option<Arc<WatchedTool>>,
+) -> Result<ToolOutput, ToolError> {
     let runtime = tokio::runtime::Handle::current();
     let fresh = fresh::Source::current();
     let work = move || {
         let _entered = fresh.enter();
-        let work = WatchedTool::around(watched.as_ref(), || tool.run(arguments, context));
+        let work = WatchedTool::around(watched.as_ref(), || Box::pin(work));
         runtime.block_on(Scope::around(scope, work))
     };
     match tokio::task::spawn_blocking(work).await {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use attache_core::near::near;
 use attache_core::tool::{ToolSetError, ToolSpec};
 use attache_core::{
     BoxFuture, Capture, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
@@ -12,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::ToolEntry;
 use crate::tools::catalog::first_line;
+use crate::tools::error::did_you_mean;
 use crate::tools::index::Index;
-use crate::tools::near::{did_you_mean, near};
 
 /// The tool that shows all of a tool.
 pub(crate) const DETAIL: &str = "tool_detail";
@@ -112,12 +113,16 @@ impl Layers {
         if short.is_empty() { wire } else { format!("{wire}: {short}{more}") }
     }
 
+    /// The tool that waits under that name; letter case is forgiven where no other tool is meant.
     fn waiting(&self, name: &str) -> Option<&ToolSpec> {
         let internal = self.all.internal_name(name);
-        self.waiting.iter().find(|spec| {
-            let known = spec.definition.name();
-            known == name || known == internal || known.eq_ignore_ascii_case(name)
-        })
+        let named = |spec: &&ToolSpec| [name, internal].contains(&spec.definition.name());
+        let folded = || {
+            let mut same =
+                self.waiting.iter().filter(|spec| spec.definition.name().eq_ignore_ascii_case(name));
+            same.next().filter(|_| same.next().is_none() && self.all.get(internal).is_none())
+        };
+        self.waiting.iter().find(named).or_else(folded)
     }
 
     /// All that is to be said of a tool.

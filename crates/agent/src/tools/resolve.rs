@@ -1,6 +1,9 @@
 //! Finds the tool that a model named.
 
-use crate::tools::near::{did_you_mean, near};
+use attache_core::near::near;
+use attache_core::{AssistantMessage, AssistantPart, ToolCallId};
+
+use crate::tools::error::did_you_mean;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
 /// The meaning of a name.
@@ -39,6 +42,24 @@ impl Toolbox {
     /// The same for a name as it streams in: as it stands on the wire.
     pub(crate) fn streamed<'a>(&'a self, name: &'a str) -> &'a str {
         self.canonical(self.set.internal_name(name))
+    }
+
+    /// Gives each call the name of the tool that it means, and an id of its own, before anybody looks at it: the log, the
+    /// caller and later requests then speak of one tool and one call.
+    pub(crate) fn name_calls(&self, reply: &mut AssistantMessage, is_taken: impl Fn(&ToolCallId) -> bool) {
+        let mut seen: Vec<ToolCallId> = Vec::new();
+        for part in &mut reply.parts {
+            if let AssistantPart::ToolCall(call) = part {
+                let name = self.canonical(&call.name);
+                if name != call.name {
+                    call.name = name.to_owned();
+                }
+                if seen.contains(&call.id) || is_taken(&call.id) {
+                    call.id = ToolCallId::new();
+                }
+                seen.push(call.id.clone());
+            }
+        }
     }
 
     /// The tool of an internal name or a name on the wire; letter case and prefixes that some models add are

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use attache_core::tool::{SchemaRefusal, ToolSpec};
-use attache_core::{ToolDefinition, ToolSet};
+use attache_core::{Effect, ToolDefinition, ToolSet};
 use serde_json::Value;
 
 use crate::log::{FamilyTools, ListedTool, OfferedTool};
@@ -55,6 +55,11 @@ impl Toolbox {
     /// All tools with their names on the wire, also those that wait.
     pub(crate) fn named(&self) -> &ToolSet {
         self.layers.as_ref().map_or(&*self.set, |layers| &layers.all)
+    }
+
+    /// True if one of the tools has effects.
+    pub(crate) fn has_effects(&self) -> bool {
+        self.entries.values().any(|entry| entry.spec.metadata.effect != Effect::Read)
     }
 
     /// True if a tool that is known was not offered yet.
@@ -203,15 +208,15 @@ struct List {
 impl List {
     /// Adds a tool, unless it is disabled.
     fn add(&mut self, spec: ToolSpec, executor: Executor) -> Result<(), ToolsError> {
+        if !spec.metadata.enabled {
+            return Ok(());
+        }
         let name = spec.definition.name().to_owned();
         if let Some(problem) = spec.definition.problem() {
             return Err(ToolsError::Unusable { name, origin: origin(&spec), problem: problem.to_owned() });
         }
         if let Some(first) = self.entries.get(&name) {
             return Err(ToolsError::Duplicate { name, first: origin(&first.spec), second: origin(&spec) });
-        }
-        if !spec.metadata.enabled {
-            return Ok(());
         }
         if let Err(problem) = readable(&spec.definition) {
             return Err(ToolsError::Unusable { name, origin: origin(&spec), problem });

@@ -1,7 +1,7 @@
 //! A journal and a store that fail, delay, cut and repeat at any operation.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
@@ -77,12 +77,22 @@ impl Plan {
 pub(crate) struct Faulty {
     log: Arc<MemoryJournal>,
     plan: Mutex<Plan>,
+    /// The operations that come before one that fails; none does below 0.
+    before_failure: AtomicIsize,
     pub(crate) signals: Arc<Signals>,
 }
 
 impl Faulty {
     pub(crate) fn new(log: &Arc<MemoryJournal>, plan: Plan) -> Arc<Self> {
-        Arc::new(Self { log: Arc::clone(log), plan: Mutex::new(plan), signals: Arc::default() })
+        let (log, plan, before_failure) = (Arc::clone(log), Mutex::new(plan), AtomicIsize::new(-1));
+        Arc::new(Self { log, plan, before_failure, signals: Arc::default() })
+    }
+
+    /// The operation behind so many others fails, and no other.
+    pub(crate) fn failing_after(operations: isize) -> Arc<Self> {
+        let faulty = Self::new(&Arc::default(), Plan::none());
+        faulty.before_failure.store(operations, Ordering::SeqCst);
+        faulty
     }
 
     pub(crate) async fn meet<T, E: From<StoreError>, F: Future<Output = Result<T, E>>>(
@@ -93,7 +103,10 @@ impl Faulty {
             return std::future::pending().await;
         }
         let away = || Err(StoreError::new(StoreErrorKind::Unavailable, "the database is away").into());
-        let fault = self.plan.lock().unwrap().next();
+        let fault = match self.before_failure.fetch_sub(1, Ordering::SeqCst) {
+            0 => Some(Fault::FailsBefore),
+            _ => self.plan.lock().unwrap().next(),
+        };
         match fault {
             None => work().await,
             Some(Fault::FailsBefore) => away(),

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{
-    AgentRun, Append, Appended, Cleared, Delivery, Entry, Fork, Idle, JournalError, Key, MemoryJournal,
-    MemorySessions, OpenSession, Opened, RunInfo, RunInput, SessionError, SessionId, SessionInfo,
-    SessionStore, Sessions, StoredRun, Take, Taken,
+    Agent, AgentRun, Append, Appended, Cleared, Delivery, Entry, EventKind, Fork, Idle, JournalError, Key,
+    MemoryJournal, MemorySessions, NoArguments, OpenSession, Opened, RunInfo, RunInput, SessionError,
+    SessionId, SessionInfo, SessionStore, Sessions, StoredRun, Take, Taken, tool_fn,
 };
+use attache_core::tool::Deferred;
 use attache_core::words::WordQuery;
-use attache_core::{BoxFuture, StoreError};
+use attache_core::{BoxFuture, StoreError, ToolError};
+use attache_testkit::{ScriptedModel, Turn};
 
 use crate::journal::{Fault, Faulty};
 use crate::world::World;
@@ -204,4 +206,30 @@ impl SessionStore for FaultySessions {
     fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>> {
         self.store.clean(idle)
     }
+}
+
+/// The word that a result comes later is written again where the store failed, and keeps the session then as well.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_kept_for_a_result_that_comes_later_whatever_failed() {
+    let mut waited = 0;
+    for operations in 0..16 {
+        let render = tool_fn("render", "", |_: NoArguments| async {
+            Ok::<_, ToolError>(Deferred::to("job").with_lifetime(Duration::from_secs(7200)))
+        });
+        let model = ScriptedModel::new([Turn::call("render", "{}")]).unverified();
+        let builder = Agent::builder(model).tool(render).patience(Duration::from_secs(60));
+        let (store, faulty) = (Arc::new(MemorySessions::new()), Faulty::failing_after(operations));
+        let shared = Arc::new(FaultySessions { store: Arc::clone(&store), faulty });
+        let session = Sessions::new(builder.build().unwrap(), shared).open("ann", Some("s")).await.unwrap();
+        let mut run = session.run("go");
+        while let Some(event) = run.next().await {
+            if let EventKind::CallDeferred(request) = event.kind {
+                waited += 1;
+                let kept_until = store.list("ann").await.unwrap()[0].kept_until;
+                assert_eq!(Some(kept_until), request.deferred.expires_at, "behind {operations} operations");
+                break;
+            }
+        }
+    }
+    assert!(waited > 4, "{waited} of 16 waited");
 }

@@ -7,11 +7,11 @@ use crate::common::kit::{all, counting, end, holding, results, told, until_it_wa
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, DecideError, EndReason, Event, EventKind, Limits, MemoryJournal, Money, NoArguments, Outcome,
-    Price, Prices, RunInput, Tools, deliver, tool_fn,
+    Price, Prices, RunInput, SubmitError, Tools, deliver, tool_fn,
 };
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    Approval, Document, Effect, ErrorKind, FinishReason, Message, ModelHandle, Tool, ToolContext,
+    Approval, Document, Effect, ErrorKind, FinishReason, Message, ModelHandle, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolError, ToolResult, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
@@ -425,6 +425,33 @@ async fn an_answer_for_an_agent_inside_is_submitted_to_the_run_around_it() {
         (vec!["they said yes".to_owned()], &EndReason::Answer)
     );
     assert!(control.awaiting().is_empty());
+}
+
+// P13: a batch is taken as a whole, whichever runs its calls are of
+#[tokio::test(start_paused = true)]
+async fn answers_for_several_runs_are_taken_together_or_not_at_all() {
+    let turns = [ask("research", "x").and_call("boss", "{}"), Turn::text("done")];
+    let boss = Tools::new().with_external(ToolDefinition::new("boss", "", json!({"type": "object"})));
+    let agent = Agent::builder(ScriptedModel::new(turns)).tools([asker()]).tool_set(boss).build().unwrap();
+    let mut run = agent.run("go");
+    let control = run.control();
+    until_it_waits(&mut run).await;
+    let calls = control.awaiting();
+    let of = |name: &str| calls.iter().find(|call| call.name == name).unwrap();
+    let (inside, outside) = (ToolResult::ok(of("person"), "yes"), ToolResult::ok(of("boss"), "so be it"));
+    let stranger = ToolCall::new("person", of("person").arguments.clone());
+    let foreign = ToolResult::ok(&stranger, "no");
+    let refused = control.submit([inside.clone(), outside.clone(), foreign.clone()]).await;
+    assert!(matches!(refused, Err(SubmitError::UnknownCall { .. })), "{refused:?}");
+    let twice = control.submit([inside.clone(), outside.clone(), inside.clone()]).await;
+    assert!(matches!(twice, Err(SubmitError::DuplicateResult { .. })), "{twice:?}");
+    assert_eq!(control.awaiting().len(), 2);
+    control.submit([outside]).await.unwrap();
+    let refused = control.submit([foreign]).await;
+    assert!(matches!(refused, Err(SubmitError::UnknownCall { .. })), "{refused:?}");
+    control.submit([inside]).await.unwrap();
+    let outcome = end(&all(&mut run).await);
+    assert_eq!(told(&outcome.messages), ["they said yes", "so be it"]);
 }
 
 // R22

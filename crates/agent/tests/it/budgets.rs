@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::Number;
 use crate::common::kit::all;
-use attache_agent::{Agent, Entry, EntryKind, Event, EventKind, MemoryJournal, tool_fn};
+use attache_agent::{Agent, Entry, EntryKind, Event, EventKind, LogEvents, MemoryJournal, tool_fn};
 use attache_core::{Document, ToolError, UserMessage, UserPart};
 use attache_documents::{DocumentBudget, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
@@ -72,7 +72,7 @@ async fn the_log_tells_how_documents_were_routed() {
     assert_eq!(live.len(), 6, "{live:?}");
     let kept = serde_json::to_string(&journal.entries()).unwrap();
     let entries: Vec<Entry> = serde_json::from_str(&kept).unwrap();
-    let mut log = agent.log_events();
+    let mut log = LogEvents::new();
     let told: Vec<Event> = entries.iter().flat_map(|entry| log.take(entry).unwrap()).collect();
     assert_eq!(routed(&told), live);
     // Four documents come, one by one. The fifth puts out the first one, and the sixth the second one: all decisions from

@@ -41,12 +41,19 @@ impl ToolCatalog for Database {
 
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Tool>>, ToolError>> {
         self.fetched.add();
+        let here = std::thread::current().id();
         Box::pin(async move {
             tokio::task::yield_now().await;
             let tool: Option<Arc<dyn Tool>> = match name {
                 "one" => Some(Arc::new(says("one", "the first"))),
+                // The tool says so, and the row does not.
                 "two" => Some(Arc::new(
-                    says("two", "the second").with_metadata(|metadata| metadata.blocking = true),
+                    tool_fn("two", "Says something.\nAt length.", move |_: NoArguments| {
+                        assert_ne!(std::thread::current().id(), here);
+                        Ok("the second")
+                    })
+                    .with_effect(Effect::Read)
+                    .with_metadata(|metadata| metadata.blocking = true),
                 )),
                 _ => None,
             };

@@ -132,7 +132,8 @@ async fn a_caller_who_never_answers() {
             end = Some(done);
         }
     }
-    assert_eq!(end.unwrap().reason, EndReason::PendingExternal);
+    let end = end.unwrap();
+    assert_eq!((end.reason, end.content.as_str()), (EndReason::PendingExternal, ""), "it was told before");
     assert!(!chat.is_active());
 }
 
@@ -144,11 +145,33 @@ async fn cancelling_ends_it() {
     until_calls(&mut chat).await;
     chat.cancel();
     let Some(Ok(LoopEvent::Done(end))) = chat.next().await else { panic!("a cancelled loop tells its end") };
-    assert_eq!(end.reason, EndReason::Cancelled);
+    assert_eq!((end.reason, end.content.as_str()), (EndReason::Cancelled, ""), "it was told before");
     assert_eq!(end.messages.last().unwrap().role(), Role::ToolResults, "the history is valid to go on from");
     // P16: nothing is active right behind the end.
     assert!(!chat.is_active());
     assert!(chat.next().await.is_none());
+}
+
+// P19: nor is that of an earlier reply
+#[tokio::test]
+async fn an_end_has_the_text_of_the_last_reply_alone() {
+    let filtered = Turn::empty().finishing(FinishReason::ContentFilter);
+    let mut chat = start(&ScriptedModel::new([two_calls(), filtered]).unverified());
+    let calls = until_calls(&mut chat).await;
+    chat.submit_tool_results(calls.iter().map(|call| ToolResult::ok(call, "ok"))).await.unwrap();
+    let mut end = None;
+    while let Some(event) = chat.next().await {
+        if let LoopEvent::Done(done) = event.unwrap() {
+            end = Some(done);
+        }
+    }
+    let end = end.unwrap();
+    assert_eq!((end.reason, end.content.as_str()), (EndReason::ContentFilter, ""));
+    // One that ends before a reply says of no model that it stopped.
+    let mut chat = start(&ScriptedModel::new([]));
+    chat.cancel();
+    let Some(Ok(LoopEvent::Done(end))) = chat.next().await else { panic!("a cancelled loop tells its end") };
+    assert_eq!(end.finish_reason, FinishReason::Other(String::new()));
 }
 
 // P24

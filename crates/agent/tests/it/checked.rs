@@ -7,13 +7,15 @@ use crate::common::kit::{all, end, holding, keys, told, until_it_waits};
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Decision, Disclosure, EndReason, EventKind, HookContext, HookError,
-    Journal, MemoryJournal, Outcome, Run, RunHook, SubmitError, Tools, deliver, tool_fn,
+    Journal, MemoryDocumentStore, MemoryJournal, Outcome, Run, RunHook, SubmitError, Tools, deliver, tool_fn,
 };
 use attache_core::tool::Deferred;
 use attache_core::{
-    Approval, BoxFuture, ContentTree, Effect, ToolCall, ToolDefinition, ToolError, ToolResult,
+    Approval, BoxFuture, Capture, ChatRequest, ContentTree, Document, DocumentStore as _, Effect,
+    ResultStatus, ToolCall, ToolDefinition, ToolError, ToolResult, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
 use serde_json::json;
 
 /// A hook that redacts secrets in results, denies payments above a hundred, makes 40 of 50, and writes down what it was
@@ -367,6 +369,111 @@ async fn each_hook_hears_of_the_end_once_however_the_run_ends() {
         for guard in [first, last] {
             let ends = guard.asked().iter().filter(|asked| asked.starts_with("end ")).count();
             assert_eq!(ends, 1, "{point}");
+        }
+    }
+}
+
+/// The place in which a hook puts other bytes of the same document.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Shown,
+    Tree,
+    Both,
+}
+
+const SECRET: &str = "%PDF-1.4 a secret";
+const BLACK: &str = "%PDF-1.4 redacted";
+
+/// Blackens each document, and leaves its id and its name.
+struct Blackens(Place);
+
+impl RunHook for Blackens {
+    fn after_tool<'a>(
+        &'a self,
+        _: &'a ToolCall,
+        result: &'a mut ToolResult,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        let blacken = |document: &Document| document.clone().with_bytes(BLACK);
+        if let Place::Tree | Place::Both = self.0 {
+            result.tree = result.tree.map_documents(blacken);
+        }
+        if let Place::Shown | Place::Both = self.0 {
+            result.documents = result.documents.iter().map(blacken).collect();
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A result with a document of that id, as whoever delivers it has it.
+fn scan(call: &ToolCall, document: &Document) -> ToolResult {
+    ToolResult::new(call, ResultStatus::Ok, Capture::new().finish(&[document]).unwrap())
+}
+
+/// The contents that a request shows in its results.
+fn shown(request: &ChatRequest) -> Vec<Bytes> {
+    let results = crate::common::kit::results(&request.messages);
+    let shown = results.iter().flat_map(ToolResult::attached).filter_map(|part| match part {
+        UserPart::Document(document) => document.bytes(),
+        _ => None,
+    });
+    shown.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_that_a_hook_blackened_is_shown_so_wherever_it_comes_from() {
+    for place in [Place::Shown, Place::Tree, Place::Both] {
+        for from in ["ask", "render", "scan", "left"] {
+            let store = Arc::new(MemoryDocumentStore::default());
+            let original = Document::from_bytes(SECRET, "").with_file_name("scan.pdf");
+            let scanned = original.clone();
+            let own = tool_fn("scan", "", move |_: attache_agent::NoArguments| {
+                let scanned = scanned.clone();
+                async move { Ok::<_, ToolError>(scanned) }
+            });
+            let tool = if from == "left" { "ask" } else { from };
+            let model = ScriptedModel::new([Turn::call(tool, "{}"), Turn::text("done"), Turn::text("yes")]);
+            let model = model.unverified().with_capabilities_of("anthropic", "claude-opus-4-8");
+            let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
+            let render = tool_fn("render", "", |_: attache_agent::NoArguments| async {
+                Ok::<_, ToolError>(Deferred::to("job"))
+            });
+            let agent = Agent::builder(model.clone())
+                .tool(own)
+                .tool(render)
+                .tool_set(Tools::new().with_external(ask))
+                .store(store.clone())
+                .hook(Blackens(place))
+                .patience(Duration::from_secs(60))
+                .answer_deadline(Duration::from_secs(60))
+                .build()
+                .unwrap();
+            let journal = Arc::new(MemoryJournal::new());
+            let mut run = agent.run_in(journal.clone(), "go");
+            let control = run.control();
+            let mut events = until_it_waits(&mut run).await;
+            for call in control.awaiting() {
+                match from {
+                    // Whoever leaves it has put its document into the store, and the log has no bytes.
+                    "left" => {
+                        store.put(&original).await.unwrap();
+                        let reference = original.clone().without_bytes();
+                        deliver(&*journal, scan(&call, &reference)).await.unwrap();
+                    }
+                    _ => control.submit([scan(&call, &original)]).await.unwrap(),
+                }
+            }
+            events.extend(all(&mut run).await);
+            let outcome = end(&events);
+            assert_eq!(outcome.reason, EndReason::Answer, "{place:?}, {from}");
+            let shown_then = shown(&model.requests()[1]);
+            assert_eq!(shown_then, [BLACK], "{place:?}, {from}");
+            // Whoever reads the log afterwards is shown the same.
+            let text = serde_json::to_string(&journal.entries()).unwrap();
+            let entries: Vec<attache_agent::Entry> = serde_json::from_str(&text).unwrap();
+            let history = Run::replay(&entries).unwrap().outcome().messages;
+            agent.run(attache_agent::RunInput::from("and?").with_history(history)).outcome().await.unwrap();
+            let shown_later = shown(&model.requests()[2]);
+            assert_eq!(shown_later, [BLACK], "{place:?}, {from}");
         }
     }
 }

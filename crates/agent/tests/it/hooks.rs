@@ -7,8 +7,8 @@ use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Draft, EndReason, Event, EventKind, HookContext, HookError,
-    InputVerdict, Limits, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook, RunInput,
-    TypedError, tool_fn,
+    InputVerdict, Limits, LogEvents, MemoryJournal, Outcome, OutputMode, ReplyVerdict, Run, RunHook,
+    RunInput, TypedError, tool_fn,
 };
 use attache_core::message::MadeDocument;
 use attache_core::schemars::{self, JsonSchema};
@@ -346,7 +346,7 @@ async fn a_document_of_a_reply_is_told_with_the_reply() {
         let is_made = |event: &&Event| matches!(event.kind, EventKind::Made(_));
         assert!(events.iter().filter(is_made).all(|event| event.step == 0));
         if hook.reply.is_none() {
-            let mut log = agent.log_events();
+            let mut log = LogEvents::new();
             let told_by_log: Vec<_> =
                 journal.entries().iter().flat_map(|entry| log.take(entry).unwrap()).collect();
             assert_eq!(told(&told_by_log), expected);

@@ -6,8 +6,8 @@ use crate::common::Counter;
 use crate::common::kit::{all, counting, end, results, told};
 use crate::common::model::Says;
 use attache_agent::{
-    Agent, Compaction, EmptyReply, EndReason, Event, EventKind, HookContext, HookError, MemoryJournal,
-    ReplyVerdict, Run, RunHook, RunInput, is_read, tool_fn,
+    Agent, Compaction, EmptyReply, EndReason, Event, EventKind, HookContext, HookError, LogEvents,
+    MemoryJournal, ReplyVerdict, Run, RunHook, RunInput, is_read, tool_fn,
 };
 use attache_core::repair::repair;
 use attache_core::{
@@ -158,7 +158,7 @@ async fn a_reply_is_announced_by_the_id_that_it_has_in_the_conversation() {
     let [first, _, last] = &announced(&events)[..] else { panic!("{events:?}") };
     assert_eq!(replied(&end(&events).messages), [first.clone(), last.clone()]);
     // Somebody who reads the log knows the same.
-    let mut told = agent.log_events();
+    let mut told = LogEvents::new();
     let entries = journal.entries();
     let read: Vec<Event> = entries.iter().flat_map(|entry| told.take(entry).unwrap()).collect();
     assert_eq!(announced(&read), announced(&events));
@@ -207,7 +207,7 @@ async fn a_reply_that_does_not_count_is_named() {
         let model = ScriptedModel::new(turns.into_iter().map(Turn::text)).unverified();
         let agent = Agent::builder(model).hook(Again).build().unwrap();
         let events = all(&mut agent.run_in(journal.clone(), "Go.")).await;
-        let mut log = agent.log_events();
+        let mut log = LogEvents::new();
         let told: Vec<Event> = journal.entries().iter().flat_map(|entry| log.take(entry).unwrap()).collect();
         for events in [&events, &told] {
             let announced = announced(events);

@@ -214,6 +214,22 @@ async fn a_document_of_a_reply_has_its_step_while_the_run_is_interrupted() {
     }
 }
 
+/// The same of an intent. Its tool has not run, and nobody is told that it may have.
+#[tokio::test(start_paused = true)]
+async fn an_intent_that_was_written_without_an_answer_is_no_call_of_unknown_outcome() {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs, Fault::Takes(2)] {
+        let paid = Counter::default();
+        let calls = Turn::call("pay", json!({"n": 7})).and_call("pay", json!({"n": 8}));
+        let journal = Faulty::new((Method::Append, 3, fault));
+        let agent = agent([calls], pay(&paid)).parallel_calls(1).build().unwrap();
+        let outcome = cancelled(&agent, journal.clone()).await;
+        assert_eq!((&outcome.reason, paid.get()), (&EndReason::Cancelled, 0), "{fault:?}");
+        assert_eq!(told(&outcome.messages), ["Tool execution was canceled."; 2], "{fault:?}");
+        assert!(outcome.unknown.is_empty(), "{fault:?}");
+        assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome, "{fault:?}");
+    }
+}
+
 /// The same of a result. The end is not recorded before it.
 #[tokio::test(start_paused = true)]
 async fn a_result_that_was_written_without_an_answer_is_told() {

@@ -146,6 +146,23 @@ async fn the_detail_of_an_unknown_tool_names_near_ones() {
     assert_eq!(model.requests()[0].tools, model.requests()[1].tools);
 }
 
+// A15
+#[tokio::test]
+async fn the_detail_of_a_tool_is_its_own_whatever_others_are_called() {
+    let tool = |name: &'static str| tool_fn(name, name, |_: NoArguments| Ok(1));
+    for names in [["GetUser", "getUser"], ["getUser", "GetUser"]] {
+        let turn = Turn::call("tool_detail", json!({"name": "getUser"}));
+        let turn = turn.and_call("tool_detail", json!({"name": "GETUSER"}));
+        let model = ScriptedModel::new([turn, Turn::text("done")]);
+        let agent = Agent::builder(model).disclosure(Disclosure::default().with_max_tools(1));
+        let agent = names.into_iter().fold(agent, |agent, name| agent.tool(tool(name))).build().unwrap();
+        let told = told(&agent.run("x").outcome().await.unwrap().messages);
+        let detail: Value = serde_json::from_str(&told[0]).unwrap();
+        assert_eq!(detail["tool"]["description"], "getUser", "{names:?}");
+        assert!(told[1].starts_with("there is no tool named"), "either may be meant: {}", told[1]);
+    }
+}
+
 #[tokio::test]
 async fn tools_that_a_search_finds_are_offered() {
     let calls = Counter::default();

@@ -394,3 +394,74 @@ async fn a_hint_that_a_call_repeats_itself_names_no_tool_that_may() {
     let said = told(&outcome.messages);
     assert!(said[5].contains("The call a was made several times"), "{said:?}");
 }
+
+/// A tool that says another thing each time, and fails before the call of that number.
+fn flaky(calls: &Counter, until: usize) -> impl Tool + 'static {
+    let calls = calls.clone();
+    tool_fn("get", "", move |Number { n }: Number| {
+        calls.add();
+        let id = calls.get();
+        async move { if id < until { Err(ToolError::new(format!("500, request {id}"))) } else { Ok(n) } }
+    })
+    .with_effect(Effect::Read)
+}
+
+// A31: whatever it says, and whatever is called beside it; one that says the same each time ends sooner
+#[tokio::test]
+async fn a_call_that_fails_again_is_told_so_and_ends_the_run_at_last() {
+    let turn = |n: i64| Turn::call("get", json!({"n": 7})).and_call("look", json!({"n": n}));
+    let fails = || tool_fn("get", "", |_: Number| async { Err::<u8, _>(ToolError::new("500")) });
+    for (differs, rounds) in [(true, 10), (false, 5)] {
+        let model = ScriptedModel::new((0..rounds).map(turn).chain([Turn::text("it is down")]));
+        let journal = Arc::new(MemoryJournal::new());
+        let builder = Agent::builder(model.clone()).tool(look(&Counter::default()));
+        let builder = match differs {
+            true => builder.tool(flaky(&Counter::default(), 99)),
+            false => builder.tool(fails().with_effect(Effect::Read)),
+        };
+        let outcome = builder.build().unwrap().run_in(journal.clone(), "go").outcome().await.unwrap();
+        assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::NoProgress, "it is down"), "{differs}");
+        assert_eq!(model.requests().last().unwrap().tool_choice, ToolChoice::None);
+        let said = told(&outcome.messages);
+        assert!(!said[0].contains("has failed") && said[3] == "1", "{said:?}");
+        assert!(
+            said[2].starts_with("500")
+                && said[2].contains("[This call has failed 2 times with these arguments.")
+        );
+        assert!(said[said.len() - 2].contains(&format!("has failed {rounds} times")), "{said:?}");
+        assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+    }
+}
+
+// The word about a round that stands still takes that about a call away from no other.
+#[tokio::test]
+async fn a_call_that_fails_in_equal_rounds_is_told_so_too() {
+    let fails = tool_fn("get", "", |_: Number| async { Err::<u8, _>(ToolError::new("500")) });
+    let turn = || Turn::call("get", json!({"n": 7})).and_call("look", json!({"n": 1}));
+    let model = ScriptedModel::new((0..3).map(|_| turn()).chain([Turn::text("it is down")]));
+    let agent = Agent::builder(model).tool(look(&Counter::default())).tool(fails.with_effect(Effect::Read));
+    let said = told(&outcome_of(agent).await.messages);
+    assert!(said[4].contains("has failed 3 times") && said[5].contains("made several times"), "{said:?}");
+}
+
+#[tokio::test]
+async fn failures_of_a_call_are_forgotten_once_it_succeeds_or_something_was_changed() {
+    let again = || Turn::call("get", json!({"n": 7}));
+    // It succeeds at its fourth time.
+    let model = ScriptedModel::new((0..5).map(|_| again()).chain([Turn::text("done")]));
+    let outcome = outcome_of(Agent::builder(model).tool(flaky(&Counter::default(), 4))).await;
+    assert_eq!(outcome.reason, EndReason::Answer);
+    // Other arguments are another call.
+    let model =
+        ScriptedModel::new((0..6).map(|n| Turn::call("get", json!({"n": n}))).chain([Turn::text("done")]));
+    let outcome = outcome_of(Agent::builder(model).tool(flaky(&Counter::default(), 99))).await;
+    assert!(!told(&outcome.messages).concat().contains("has failed"));
+    // Tests are run again after each change.
+    let write = counting("write", Effect::SideEffect, &Counter::default());
+    let turns =
+        (0..6).flat_map(|n| [again(), Turn::call("write", json!({"n": n}))]).chain([Turn::text("done")]);
+    let builder = Agent::builder(ScriptedModel::new(turns)).tool(flaky(&Counter::default(), 99)).tool(write);
+    let outcome = outcome_of(builder).await;
+    assert_eq!(outcome.reason, EndReason::Answer);
+    assert!(!told(&outcome.messages).concat().contains("has failed"));
+}

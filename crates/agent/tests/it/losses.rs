@@ -10,14 +10,14 @@ use crate::common::kit::{all, counting, end, keys, pdf, results, roles, told, wa
 use crate::common::model::Says;
 use crate::common::{Counter, Number};
 use attache_agent::{
-    Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, Run,
-    RunError, RunInput, say, tool_fn,
+    Agent, Draft, EndReason, EventKind, HookContext, HookError, MemoryDocumentStore, MemoryJournal,
+    MessageWindow, NoArguments, Run, RunError, RunHook, RunInput, say, tool_fn,
 };
 use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Converter, Document, DocumentId,
-    DocumentStore, Effect, ErrorKind, FinishReason, MediaType, Message, StoreError, StoreErrorKind, ToolCall,
-    ToolContext, ToolError, Usage, UserMessage, UserPart,
+    DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall, ToolContext,
+    ToolError, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -63,33 +63,6 @@ async fn a_provider_that_fails_does_not_end_the_run_for_good() {
         assert_eq!((outcome.reason, &*roles(&outcome.messages)), (EndReason::Answer, "ucra"));
         assert!(Run::replay(&journal.entries()).unwrap().failure().is_none());
     }
-}
-
-// A reply that its provider ends with an error costs what it costs: in the run, in its log, and in the run around it.
-#[tokio::test]
-async fn tokens_of_a_reply_that_ends_as_an_error_are_counted() {
-    let cut = || Turn::text("so far").finishing(FinishReason::Error).costing(Usage::new(40, 7));
-    let journal = Arc::new(MemoryJournal::new());
-    let events = all(&mut agent([cut()]).run_in(journal.clone(), "go")).await;
-    let failed = events.last().unwrap().kind.outcome().unwrap();
-    let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
-    assert_eq!((failed.steps, spent(&failed.usage)), (0, (Some(40), Some(7))));
-    let told = events.iter().filter_map(|event| match &event.kind {
-        EventKind::StepFinished { finish_reason, usage, .. } => Some((finish_reason.clone(), spent(usage))),
-        _ => None,
-    });
-    assert_eq!(told.collect::<Vec<_>>(), [(FinishReason::Error, (Some(40), Some(7)))]);
-    let outcome = agent([Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
-    assert_eq!(spent(&outcome.usage), (Some(50), Some(12)));
-    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
-    let clerk = agent([cut()]).as_tool("clerk", "Asks the clerk");
-    let outer =
-        ScriptedModel::new([Turn::call("clerk", json!({"task": "go"})), Turn::text("No.")]).unverified();
-    let journal = Arc::new(MemoryJournal::new());
-    let outer = Agent::builder(outer).tool(clerk).build().unwrap();
-    let outcome = outer.run_in(journal.clone(), "go").outcome().await.unwrap();
-    assert_eq!(spent(&outcome.usage), (Some(60), Some(17)));
-    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome().usage, outcome.usage);
 }
 
 /// Runs until the store goes away, with a message in the inbox whose document it should keep.
@@ -396,6 +369,30 @@ async fn a_message_that_was_left_is_read_where_the_store_refuses_its_document() 
     assert_eq!(warnings(&events), ["document_not_stored"]);
 }
 
+/// Tells the model of a document before each step.
+struct Attaches;
+
+impl RunHook for Attaches {
+    fn before_model<'a>(
+        &'a self,
+        draft: &'a mut Draft<'_>,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        draft.append(UserMessage::new([pdf("y.pdf").into()]));
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_a_hook_adds_is_told_where_the_store_refuses_it() {
+    let model = ScriptedModel::new([Turn::text("done")]).with_capabilities_of("openai-chat", "gpt-4o");
+    let agent =
+        Agent::builder(model).hook(Attaches).store(Arc::new(Refusing { hangs: false })).build().unwrap();
+    let events = all(&mut agent.run("go")).await;
+    assert_eq!(end(&events).reason, EndReason::Answer);
+    assert_eq!(warnings(&events), ["document_not_stored"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_document_that_the_model_made_is_told_where_the_store_hangs_and_somebody_cancels() {
     let model = ScriptedModel::new([Turn::text("Here.").making(pdf("a.pdf"))]).unverified();
@@ -446,4 +443,126 @@ async fn a_tool_is_told_the_deadline_of_its_run() {
 async fn an_answer_at_the_only_step_is_an_answer() {
     let agent = Agent::builder(ScriptedModel::new([Turn::text("42")])).max_steps(1).build().unwrap();
     assert_eq!(agent.run("6*7?").outcome().await.unwrap().reason, EndReason::Answer);
+}
+
+/// A tool that gives all that it fetches the same id.
+fn fetch_invoice() -> impl attache_core::Tool + 'static {
+    let fetch = tool_fn("fetch", "", |Number { n }: Number| async move {
+        let id = DocumentId::parse("invoice").unwrap();
+        Ok::<_, ToolError>(json!({"found": Document::from_bytes(invoice(n), "").with_id(id)}))
+    });
+    fetch.with_effect(Effect::Read)
+}
+
+fn invoice(n: i64) -> Vec<u8> {
+    format!("%PDF-1.4 invoice {n}").into_bytes()
+}
+
+/// The model, and whoever reads the log, has of each call what that call brought.
+#[tokio::test]
+async fn documents_of_one_id_and_other_contents_are_kept_beside_each_other() {
+    for kept in [true, false] {
+        let store = Arc::new(MemoryDocumentStore::default());
+        let taken = |document: &Document| Document::from_bytes("another", "").with_id(document.id().clone());
+        // Somebody else has a document of that id, and of the one that the third invoice would get.
+        let third = Document::from_bytes(invoice(3), "").with_id(DocumentId::parse("invoice").unwrap());
+        let digits: String = third.hash().unwrap()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        store.put(&taken(&third)).await.unwrap();
+        let beside = third.with_id(DocumentId::parse(format!("invoice.{digits}")).unwrap());
+        store.put(&taken(&beside)).await.unwrap();
+        let calls = (1..=3).fold(Turn::empty(), |turn, n| turn.and_call("fetch", json!({"n": n})));
+        let model = ScriptedModel::new([calls, Turn::text("done")]);
+        let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
+        let agent = Agent::builder(model.clone()).tool(fetch_invoice()).store(store.clone()).build().unwrap();
+        let journal = Arc::new(MemoryJournal::new());
+        let mut run = if kept { agent.run_in(journal.clone(), "go") } else { agent.run("go") };
+        let events = all(&mut run).await;
+        assert!(warnings(&events).is_empty(), "{:?}", warnings(&events));
+        let outcome = end(&events);
+        let told = results(&outcome.messages);
+        let mut logged = Vec::new();
+        if kept {
+            let entries = serde_json::to_string(&journal.entries()).unwrap();
+            let run =
+                Run::replay(&serde_json::from_str::<Vec<attache_agent::Entry>>(&entries).unwrap()).unwrap();
+            logged = results(&run.outcome().messages);
+        }
+        let shown = results(&model.requests()[1].messages);
+        for (at, n) in (1..=3).enumerate() {
+            for result in [Some(&told[at]), logged.get(at)].into_iter().flatten() {
+                let document = &result.documents[0];
+                assert_eq!(store.get(document.id()).await.unwrap(), invoice(n), "{:?}", document.id());
+                assert!(result.tree.json().contains(document.id().as_str()), "{}", result.tree.json());
+                assert!(result.tree.unresolved().is_empty());
+            }
+            let UserPart::Document(document) = &shown[at].attached()[0] else { panic!("{:?}", shown[at]) };
+            assert_eq!(document.bytes().unwrap(), invoice(n));
+            let finished = events.iter().find_map(|event| match &event.kind {
+                EventKind::ToolFinished { result, .. } if result.call_id == told[at].call_id => Some(result),
+                _ => None,
+            });
+            assert_eq!(finished.unwrap().documents, told[at].documents);
+        }
+        assert_eq!(store.get(&DocumentId::parse("invoice").unwrap()).await.unwrap(), "another");
+    }
+}
+
+/// Shows a document that the tool did not return.
+struct Encloses(Document);
+
+impl RunHook for Encloses {
+    fn after_tool<'a>(
+        &'a self,
+        _: &'a ToolCall,
+        result: &'a mut attache_core::ToolResult,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        result.documents.push(self.0.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A store that does not answer at first: the first four times.
+#[derive(Default)]
+struct Stumbles(MemoryDocumentStore, AtomicUsize);
+
+impl DocumentStore for Stumbles {
+    fn id(&self) -> &'static str {
+        "stumbles"
+    }
+
+    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        match self.1.fetch_add(1, Ordering::SeqCst) {
+            0..4 => Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "away")) }),
+            _ => self.0.put(document),
+        }
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        self.0.get(id)
+    }
+
+    fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.delete(id)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_beside_a_result_is_stored_once_the_store_is_back() {
+    for aborts in [false, true] {
+        let store = Arc::new(Stumbles::default());
+        let tool = tool_fn("t", "", move |_: NoArguments| async move {
+            match aborts {
+                true => Err(ToolError::abort("stop")),
+                false => Ok("x"),
+            }
+        });
+        let model = ScriptedModel::new([Turn::call("t", "{}"), Turn::text("done")]).unverified();
+        let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
+        let enclosed = pdf("a.pdf");
+        let agent = Agent::builder(model).tool(tool).hook(Encloses(enclosed.clone())).store(store.clone());
+        let journal = Arc::new(MemoryJournal::new());
+        let events = all(&mut agent.build().unwrap().run_in(journal, "go")).await;
+        assert_eq!(warnings(&events), ["document_not_stored"], "{aborts}");
+        assert!(store.get(enclosed.id()).await.is_ok(), "{aborts}: it is tried again");
+    }
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, Compaction, Entry, EntryKind, EventKind, MemoryJournal, NoArguments, PINNED, Run, RunInput,
-    SummaryPlacement, TokenWindow, tool_fn,
+    Agent, Compaction, Entry, EntryKind, Event, EventKind, LogEvents, MemoryJournal, NoArguments, PINNED,
+    Run, RunInput, SummaryPlacement, TokenWindow, tool_fn,
 };
 use attache_core::message::Metadata;
-use attache_core::{ChatRequest, Document, Effect, ErrorKind, Message, Tool, ToolError, Usage, UserMessage};
+use attache_core::{
+    ChatRequest, Document, Effect, ErrorKind, FinishReason, Message, Tool, ToolError, Usage, UserMessage,
+};
 use attache_testkit::{FunctionModel, Turn};
 use attache_tools::ReadDocument;
 use serde_json::json;
@@ -161,13 +163,15 @@ async fn runs_of_a_conversation_share_their_summary_and_keep_the_prefix() {
     assert_eq!(breaks, summaries.len(), "the prefix breaks where a summary is made");
 }
 
-// A52: an error, an empty text, and one that is longer change nothing
+// A52: an error, an empty text, one that is longer, and one that is no record change nothing
 #[tokio::test]
 async fn a_summary_that_fails_is_harmless() {
-    let failures: [fn(usize) -> Turn; 3] =
-        [|_| Turn::empty().then_error(ErrorKind::Api), |_| Turn::text("  "), |_| Turn::text(&words(5_000))];
-    for failure in failures {
-        let model = chatty(150, failure);
+    let refused =
+        [FinishReason::Refusal, FinishReason::ContentFilter, FinishReason::Error, FinishReason::Length]
+            .map(|reason| Turn::text("Sorry.").finishing(reason));
+    let failures = [Turn::empty().then_error(ErrorKind::Api), Turn::text("  "), Turn::text(&words(5_000))];
+    for failure in failures.into_iter().chain(refused) {
+        let model = chatty(150, move |_| failure.clone());
         let agent = Agent::builder(model.clone()).memory(small()).build().unwrap();
         let (_, events) = chat(&agent, 8).await;
         let (replies, summaries) = told_apart(&model);
@@ -179,6 +183,18 @@ async fn a_summary_that_fails_is_harmless() {
             .filter(|event| matches!(event, EventKind::Warning { code: "compaction_failed", .. }));
         assert_eq!(warned.count(), summaries.len());
     }
+}
+
+// A record of some length that was cut at the limit of the reply says that it was.
+#[tokio::test]
+async fn a_summary_that_reaches_the_limit_of_the_reply_says_where_it_was_cut() {
+    let cut = Turn::text(&words(100)).finishing(FinishReason::Length);
+    let model = chatty(150, move |_| cut.clone());
+    let agent = Agent::builder(model.clone()).memory(small()).build().unwrap();
+    chat(&agent, 8).await;
+    let (replies, _) = told_apart(&model);
+    let summary = text_of(&replies[7].messages[0]);
+    assert!(summary.ends_with("word \n[The record was cut here.]"), "{summary}");
 }
 
 // A52: a summary that never comes
@@ -490,4 +506,47 @@ async fn marks_of_another_memory_are_left_out() {
     let agent = Agent::builder(plain.clone()).window(None).build().unwrap();
     agent.run(RunInput::from("now").with_history(history)).outcome().await.unwrap();
     assert_eq!(roles(&requests(&plain)[0].messages), "uauauauauauau");
+}
+
+/// The decisions of a memory that events tell.
+fn compactions<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<(u64, bool, Usage)> {
+    let told = events.into_iter().filter_map(|event| match &event.kind {
+        EventKind::Compacted { tokens, summarised, usage } => Some((*tokens, *summarised, usage.clone())),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn the_log_tells_the_summaries_that_the_driver_tells() {
+    let talks = |fails: bool| chatty(150, move |_| Turn::text(if fails { " " } else { "They talked." }));
+    let history = || {
+        (0..8).flat_map(|n| {
+            [Message::user(format!("old {n}")).shared(), Message::assistant(words(200)).shared()]
+        })
+    };
+    let works = Agent::builder(working(7, "unused")).tool(reads(150)).tool(ReadDocument::new());
+    let cases = [
+        (Agent::builder(talks(false)).memory(TokenWindow::new(1_000)), vec![]),
+        (Agent::builder(talks(false)).memory(small()), vec![true]),
+        (Agent::builder(talks(true)).memory(small()), vec![]),
+        (works.memory(clearing()), vec![false]),
+    ];
+    for (agent, expected) in cases {
+        let (agent, journal) = (agent.build().unwrap(), Arc::new(MemoryJournal::new()));
+        let input = match *expected {
+            [false] => RunInput::from("THE TASK"),
+            _ => RunInput::from("now").with_history(history()),
+        };
+        let events = all(&mut agent.run_in(journal.clone(), input)).await;
+        let entries = journal.entries();
+        assert!(entries.iter().any(|entry| matches!(entry.kind, EntryKind::Compacted(_))));
+        let mut log = LogEvents::new();
+        let by_log: Vec<Event> = entries.iter().flat_map(|entry| log.take(entry).unwrap()).collect();
+        assert_eq!(compactions(&by_log), compactions(&events));
+        let mut kinds: Vec<bool> =
+            compactions(&events).into_iter().map(|(_, summarised, _)| summarised).collect();
+        kinds.dedup();
+        assert_eq!(kinds, expected);
+    }
 }

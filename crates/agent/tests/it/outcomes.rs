@@ -1,12 +1,19 @@
 //! The outcomes of tools, as an agent changes them and as it shows them.
 
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use crate::common::kit::{all, end, pdf, results, roles, told};
 use crate::common::{Counter, Number, double};
-use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, tool_fn};
+use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, RunInput, tool_fn};
 use attache_core::citation::{Citation, How, Source};
-use attache_core::{Document, DocumentId, Effect, Message, Tool, ToolContext, ToolError, ToolErrorKind};
+use attache_core::tool::ToolSpec;
+use attache_core::{
+    Arguments, Document, DocumentId, Effect, Message, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolHandler,
+};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
@@ -139,6 +146,43 @@ async fn a_blocking_tool_leaves_the_workers_alone() {
     assert_eq!(told[0], r#"["hello","ann"]"#, "{told:?}");
 }
 
+// So does one of a family.
+#[tokio::test]
+async fn a_blocking_tool_of_a_family_leaves_the_workers_alone() {
+    struct Family(Mutex<Receiver<&'static str>>, Sender<&'static str>, ThreadId);
+
+    impl ToolHandler for Family {
+        type Output = String;
+
+        fn name(&self) -> &'static str {
+            "family"
+        }
+
+        async fn tools(&self) -> Result<Vec<ToolSpec>, ToolError> {
+            let spec =
+                |name| ToolSpec::new(ToolDefinition::new(name, "", json!({}))).with_effect(Effect::Read);
+            Ok(vec![spec("waits").with_blocking(true), spec("sends")])
+        }
+
+        async fn call(&self, tool: &str, _: &Arguments, context: ToolContext) -> Result<String, ToolError> {
+            let is_here = std::thread::current().id() == self.2;
+            if tool == "waits" {
+                let said = self.0.lock().unwrap().recv_timeout(Duration::from_secs(20))?;
+                return Ok(format!("{said} {} {is_here}", context.principal.unwrap_or_default()));
+            }
+            self.1.send("hello")?;
+            Ok(is_here.to_string())
+        }
+    }
+
+    let (send, receive) = std::sync::mpsc::channel();
+    let family = Family(Mutex::new(receive), send, std::thread::current().id());
+    let turn = Turn::call("waits", "{}").and_call("sends", "{}");
+    let agent = Agent::builder(ScriptedModel::new([turn, Turn::text("done")])).handler(family);
+    let outcome = agent.principal("ann").build().unwrap().run("x").outcome().await.unwrap();
+    assert_eq!(told(&outcome.messages), ["hello ann false", "true"]);
+}
+
 // R20, R21: a failed call leaves its siblings alone, and says whose result it is
 #[tokio::test]
 async fn a_failed_result_has_its_call_its_name_and_a_text() {
@@ -225,7 +269,33 @@ async fn a_direct_answer_ends_a_run_that_streams_or_not() {
         let outcome = agent.run("go").outcome().await.unwrap();
         assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::ReturnDirect, "42"));
         assert_eq!((roles(&outcome.messages).as_str(), model.requests().len()), ("ucra", 1));
-        let next = agent.run(attache_agent::RunInput::from("more").with_history(outcome.messages));
+        let next = agent.run(RunInput::from("more").with_history(outcome.messages));
         assert_eq!(roles(&next.outcome().await.unwrap().messages), "ucraua");
     }
+}
+
+// As in a session.
+#[tokio::test]
+async fn the_instructions_of_now_hold_and_not_those_of_a_history() {
+    let answers = || ScriptedModel::new([Turn::text("one")]).unverified();
+    let agent = |system: &str| Agent::builder(answers()).system(system).build().unwrap();
+    let first = agent("Today is Monday.").run("When?").outcome().await.unwrap().messages;
+    let next = || RunInput::from("And now?").with_history(first.clone());
+    let systems = |messages: &[Arc<Message>]| {
+        let text = |message: &Arc<Message>| match &**message {
+            Message::System(system) => Some(system.parts[0].text().to_owned()),
+            _ => None,
+        };
+        messages.iter().filter_map(text).collect::<Vec<_>>()
+    };
+    let later = agent("Today is Tuesday.").run(next()).outcome().await.unwrap().messages;
+    assert_eq!(systems(&later), ["Today is Tuesday."]);
+    assert_eq!(roles(&later), "suaua");
+    let same = agent("Today is Monday.").run(next()).outcome().await.unwrap().messages;
+    assert_eq!(same[..3], first[..], "what did not change stays as it was");
+    let long = agent(&"Today is Tuesday. ".repeat(100)).count_tokens(next()).await.unwrap().tokens;
+    assert!(long > 100, "they are counted: {long}");
+    // An agent without any leaves what the history brings.
+    let none = Agent::builder(answers()).build().unwrap().run(next()).outcome().await.unwrap().messages;
+    assert_eq!(systems(&none), ["Today is Monday."]);
 }

@@ -2,16 +2,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Counter, double};
+use crate::agents::around;
+use crate::common::kit;
+use crate::common::{Counter, Number, double};
 use attache_agent::{
     Agent, AgentBuilder, Disposition, Entry, EntryKind, MemoryDocumentStore, MemoryJournal, MessageWindow,
     NoArguments, Outcome, RunInput, tool_fn,
 };
+use attache_core::converter::{ConvertedText, ConverterError};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::tool::{ConversationDocuments, ToolSpec};
 use attache_core::{
-    Arguments, ContentTree, Document, DocumentId, DocumentRef, Effect, Message, ToolContext, ToolError,
-    ToolHandler, UserMessage,
+    Arguments, BoxFuture, ContentTree, Converter, Document, DocumentId, DocumentRef, Effect, MediaType,
+    Message, Tool, ToolContext, ToolError, ToolHandler, UserMessage,
 };
 use attache_macros::tool;
 use attache_testkit::{ScriptedModel, Turn};
@@ -323,4 +326,61 @@ async fn nobody_copies_the_list() {
     // The history that a tool kept is as it was when it was called, also when the conversation went on.
     assert_eq!(held.iter().map(ConversationDocuments::len).collect::<Vec<_>>(), [0, 0, 2, 2]);
     assert!(std::ptr::eq(held[2].iter().next().unwrap(), held[3].iter().next().unwrap()));
+}
+
+/// Reads each document as one sentence.
+struct Reader;
+
+impl Converter for Reader {
+    fn converts(&self, _: &MediaType) -> bool {
+        true
+    }
+
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
+        Box::pin(std::future::ready(Ok(ConvertedText::new("1. The rent is 900."))))
+    }
+}
+
+// C25, C29: nobody chose them for the model inside
+#[tokio::test]
+async fn documents_of_a_task_that_the_model_inside_does_not_take_are_shown_as_those_of_tools() {
+    let docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+    let contract = Document::from_bytes("PK\u{3}\u{4} contract", docx).with_file_name("contract.docx");
+    let given = json!({"task": "check it", "documents": [contract.id().as_str()]});
+    let finds = contract.clone();
+    let find: Arc<dyn Tool> = Arc::new(tool_fn("find", "", move |_: NoArguments| {
+        let finds = finds.clone();
+        async move { Ok::<_, ToolError>(finds) }
+    }));
+    for converts in [false, true] {
+        let inside =
+            ScriptedModel::new([Turn::text("checked")]).with_capabilities_of("deepseek", "deepseek-chat");
+        let mut research = Agent::builder(inside.clone());
+        if converts {
+            research = research.converter(Reader);
+        }
+        let research = Arc::new(research.build().unwrap().as_tool("research", ""));
+        let turns = [Turn::call("find", "{}"), Turn::call("research", given.clone()), Turn::text("done")];
+        let outcome = around(turns, vec![Arc::clone(&find), research]).run("go").outcome().await.unwrap();
+        assert!(kit::told(&outcome.messages)[1].contains("checked"), "{:?}", kit::told(&outcome.messages));
+        let asked = format!("{:?}", inside.requests()[0].messages);
+        assert_eq!(asked.contains("1. The rent is 900."), converts, "{asked}");
+        assert!(asked.contains("contract.docx"), "{asked}");
+    }
+    // One that an author attached fails, and the model around reads which one and why.
+    let inside = ScriptedModel::new([]).with_capabilities_of("deepseek", "deepseek-chat");
+    let research = Agent::builder(inside).build().unwrap().as_tool("research", "");
+    let research =
+        research.with_input(move |_: Number| UserMessage::text("check it").attach(contract.clone()));
+    let turns = [Turn::call("research", json!({"n": 1})), Turn::text("done")];
+    let outcome = around(turns, vec![Arc::new(research)]).run("go").outcome().await.unwrap();
+    let failed = &kit::told(&outcome.messages)[0];
+    assert!(
+        failed.contains("provider_error (unsupported): ") && failed.contains("contract.docx"),
+        "{failed}"
+    );
 }

@@ -1,13 +1,16 @@
 //! Invariants 7 and 10: a run cut at any record goes on as if nothing had happened.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::Number;
+use crate::common::kit::{holding, roles};
 use attache_agent::{
-    Agent, Disposition, EndReason, Entry, EntryKind, MemoryJournal, Outcome, Run, RunInput, tool_fn,
+    Agent, Disposition, EndReason, Entry, EntryKind, MemoryDocumentStore, MemoryJournal, NoArguments,
+    Outcome, Run, RunInput, tool_fn,
 };
-use attache_core::{AssistantPart, Effect, Message, Tool, ToolError};
+use attache_core::{AssistantPart, Document, Effect, Message, Tool, ToolError};
 use attache_testkit::{ScriptedModel, Turn};
 use proptest::prelude::*;
 use serde_json::json;
@@ -131,5 +134,103 @@ proptest! {
             }
             Ok(())
         })?;
+    }
+}
+
+type Shown = fn(usize) -> Document;
+
+/// An agent that looks several times and is shown the `n`-th of these documents each time.
+fn watcher(
+    shown: Shown,
+    seen: usize,
+    turns: Vec<Turn>,
+    store: Option<&Arc<MemoryDocumentStore>>,
+) -> (Agent, ScriptedModel) {
+    let seen = AtomicUsize::new(seen);
+    let look = tool_fn("look", "", move |_: NoArguments| {
+        let document = shown(seen.fetch_add(1, Ordering::SeqCst));
+        async move { Ok::<_, ToolError>(document) }
+    });
+    let model = ScriptedModel::new(turns).unverified().with_capabilities_of("anthropic", "claude-opus-4-8");
+    let builder = Agent::builder(model.clone()).tool(look.with_effect(Effect::Read));
+    let builder = match store {
+        Some(store) => builder.store(Arc::clone(store) as _),
+        None => builder,
+    };
+    (builder.build().unwrap(), model)
+}
+
+fn frame(text: impl Into<String>) -> Document {
+    Document::from_bytes(text.into(), "text/plain").with_file_name("frame.txt")
+}
+
+/// The log as it is read by another process; `before` there were hashes in it.
+fn read_again(entries: &[Entry], before: bool) -> Vec<Entry> {
+    let mut log = serde_json::to_value(entries).unwrap();
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(members) => {
+                members.remove("sha256");
+                members.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    if before {
+        strip(&mut log);
+    }
+    serde_json::from_value(log).unwrap()
+}
+
+/// Documents of one size: the log alone tells which of them differ.
+#[tokio::test]
+async fn rounds_that_bring_documents_are_alike_in_the_log_where_they_were() {
+    let cases: [(Shown, EndReason); 6] = [
+        (|n| frame(format!("frame {n}")), EndReason::Answer),
+        (|_| frame("frame 0"), EndReason::NoProgress),
+        (|n| Document::inline(format!("frame {n}")), EndReason::Answer),
+        (|_| Document::inline("frame 0"), EndReason::NoProgress),
+        (|n| Document::external(format!("https://files.example/{n}.txt")), EndReason::Answer),
+        (|_| Document::external("https://files.example/0.txt"), EndReason::NoProgress),
+    ];
+    for (case, (shown, reason)) in cases.into_iter().enumerate() {
+        for keeps in [true, false] {
+            let store = keeps.then(|| Arc::new(MemoryDocumentStore::default()));
+            let rounds = if reason == EndReason::Answer { 6 } else { 5 };
+            let turns = || (0..rounds).map(|_| Turn::call("look", "{}")).chain([Turn::text("done")]);
+            let journal = Arc::new(MemoryJournal::new());
+            let (agent, model) = watcher(shown, 0, turns().collect(), store.as_ref());
+            let input = RunInput::from("go").with_run_id("r");
+            let uncut = agent.run_in(journal.clone(), input).outcome().await.unwrap();
+            assert_eq!((&uncut.reason, uncut.steps), (&reason, rounds + 1), "{case}, {keeps}");
+            let asked = model.requests();
+            let entries = journal.entries();
+            assert_eq!(
+                Run::replay(&read_again(&entries, false)).unwrap().outcome(),
+                uncut,
+                "{case}, {keeps}"
+            );
+            let old = Run::replay(&read_again(&entries, true)).unwrap().outcome();
+            assert_eq!(old.reason, reason, "{case}, {keeps}");
+            for cut in 1..entries.len() {
+                let kept = read_again(&entries[..cut], false);
+                let answered = kept.iter().filter(|entry| matches!(entry.kind, EntryKind::Reply(_))).count();
+                let seen =
+                    kept.iter().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_))).count();
+                let (agent, model) = watcher(shown, seen, turns().skip(answered).collect(), store.as_ref());
+                let resumed = agent.resume(holding(kept)).outcome().await.unwrap();
+                assert_eq!(
+                    (&resumed.reason, resumed.steps),
+                    (&reason, uncut.steps),
+                    "{case}, {keeps}, {cut}"
+                );
+                let rest: Vec<String> =
+                    model.requests().iter().map(|request| roles(&request.messages)).collect();
+                let expected: Vec<String> =
+                    asked.iter().skip(answered).map(|request| roles(&request.messages)).collect();
+                assert_eq!(rest, expected, "{case}, {keeps}, {cut}");
+            }
+        }
     }
 }

@@ -231,6 +231,10 @@ fn names_clash_before_anything_is_sent() {
     let two = || tool_fn("same", "", |_: NoArguments| async { Ok::<(), ToolError>(()) });
     let error = Agent::builder(ScriptedModel::new([])).tool(two()).tool(two()).build().unwrap_err();
     assert!(matches!(error, BuildError::Tools(ToolsError::Duplicate { name, .. }) if name == "same"));
+    // A03: one that is switched off is in nobody's way.
+    let off = || attache_core::Tool::with_metadata(two(), |metadata| metadata.enabled = false);
+    assert!(Agent::builder(ScriptedModel::new([])).tool(off()).tool(two()).build().is_ok());
+    assert!(Agent::builder(ScriptedModel::new([])).tool(two()).tool(off()).build().is_ok());
     assert!(matches!(
         Agent::builder(ScriptedModel::new([])).max_steps(0).build(),
         Err(BuildError::Zero("max_steps"))

@@ -1,14 +1,14 @@
 //! Something said to a run about to end: it is read, or whoever said it learns that it was not.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use attache_agent::{
-    Agent, EndReason, Entry, EntryKind, Fence, Journal, JournalError, Key, MemoryJournal, RunInput,
-    SubmitError, say, tool_fn,
+    Agent, Control, EndReason, Entry, EntryKind, Fence, HookContext, HookError, Journal, JournalError, Key,
+    MemoryJournal, ReplyVerdict, RunHook, RunInput, SubmitError, say, tool_fn,
 };
-use attache_core::BoxFuture;
+use attache_core::{AssistantMessage, BoxFuture};
 use attache_testkit::{ScriptedModel, Turn};
 use tokio::sync::Notify;
 
@@ -110,8 +110,7 @@ async fn whoever_comes_between_the_last_look_of_a_run_and_its_end_learns_that_it
 #[tokio::test]
 async fn a_message_that_was_taken_before_a_run_is_cancelled_comes_back_unread() {
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
-    let (told, control) =
-        (Arc::clone(&journal), Arc::new(std::sync::OnceLock::<attache_agent::Control>::new()));
+    let (told, control) = (Arc::clone(&journal), Arc::new(OnceLock::<Control>::new()));
     let cancelled = Arc::clone(&control);
     let look = tool_fn("look", "", move || {
         let (told, cancelled) = (Arc::clone(&told), Arc::clone(&cancelled));
@@ -127,6 +126,39 @@ async fn a_message_that_was_taken_before_a_run_is_cancelled_comes_back_unread() 
     control.set(run.control()).ok().unwrap();
     let outcome = run.outcome().await.unwrap();
     assert_eq!(outcome.reason, EndReason::Cancelled);
+    assert!(format!("{:?}", outcome.unread).contains("by the way"), "{:?}", outcome.unread);
+    let kept = attache_agent::Run::replay(&journal.load().await.unwrap()).unwrap().outcome();
+    assert_eq!(kept.unread, outcome.unread);
+}
+
+/// A hook that leaves a word for the run while it looks at a reply, and cancels the run.
+struct Interjects(Arc<dyn Journal>, Arc<OnceLock<Control>>);
+
+impl RunHook for Interjects {
+    fn after_model<'a>(
+        &'a self,
+        _: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        Box::pin(async move {
+            say(&*self.0, "by the way").await.unwrap();
+            self.1.get().unwrap().cancel();
+            Ok(ReplyVerdict::Keep)
+        })
+    }
+}
+
+// C38
+#[tokio::test]
+async fn a_message_that_was_taken_before_an_answer_behind_which_the_run_is_cancelled_comes_back_unread() {
+    let (journal, control): (Arc<dyn Journal>, _) =
+        (Arc::new(MemoryJournal::new()), Arc::new(OnceLock::new()));
+    let hook = Interjects(Arc::clone(&journal), Arc::clone(&control));
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("Done.")])).hook(hook).build().unwrap();
+    let run = agent.run_in(Arc::clone(&journal), RunInput::from("Go."));
+    control.set(run.control()).ok().unwrap();
+    let outcome = run.outcome().await.unwrap();
+    assert_eq!((outcome.reason, &*outcome.text), (EndReason::Cancelled, "Done."));
     assert!(format!("{:?}", outcome.unread).contains("by the way"), "{:?}", outcome.unread);
     let kept = attache_agent::Run::replay(&journal.load().await.unwrap()).unwrap().outcome();
     assert_eq!(kept.unread, outcome.unread);

@@ -33,11 +33,18 @@ async fn the_text_of_a_run_streams_with_its_end() {
     assert_eq!(pieces.concat(), "I look it up. ");
     assert!(matches!(failed, Some(EndReason::ProviderError(_))), "{failed:?}");
     // An output that is the answer is said once, by no model.
-    let direct = tool_fn("direct", "", |_: NoArguments| async { Ok::<_, ToolError>("42") })
-        .with_spec(|spec| spec.with_return_direct(true));
-    let model = ScriptedModel::new([Turn::call("direct", "{}")]);
-    let (pieces, _) = said(Agent::builder(model).tool(direct).build().unwrap().run("go")).await;
-    assert_eq!(pieces.concat(), "42");
+    for (words, told) in [("", "42"), ("I look it up. ", "I look it up. 42")] {
+        let direct = tool_fn("direct", "", |_: NoArguments| async { Ok::<_, ToolError>("42") })
+            .with_spec(|spec| spec.with_return_direct(true));
+        let model = ScriptedModel::new([Turn::call("direct", "{}").and_text(words)]);
+        let run = Agent::builder(model).tool(direct).build().unwrap().run("go");
+        assert_eq!(said(run).await.0.concat(), told);
+    }
+    // Words beside a call after which nothing is said are no answer that comes behind them.
+    let waits = tool_fn("pay", "", || Ok("paid")).with_approval(attache_core::Approval::Always);
+    let model = ScriptedModel::new([Turn::call("pay", "{}").and_text("I pay. ")]);
+    let (pieces, _) = said(Agent::builder(model).tool(waits).build().unwrap().run("go")).await;
+    assert_eq!(pieces.concat(), "I pay. ");
     // A caller that has read the end among the events is told so.
     let mut run = agent(vec![Turn::text("done")]).run("go");
     while run.next().await.is_some() {}

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::common::Counter;
-use crate::common::kit::{before, counting, heard, holding, ids, roles};
-use attache_agent::{Agent, EventKind, MemoryJournal, MessageWindow, RunInput};
+use crate::common::kit::{before, counting, heard, holding, ids, results, roles};
+use crate::common::{Counter, Number};
+use attache_agent::{Agent, EventKind, MemoryJournal, MessageWindow, RunInput, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, Effect, Message, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
-    UserPart,
+    Arguments, AssistantMessage, ChatRequest, Effect, ErrorKind, Message, ToolCall, ToolError, ToolResult,
+    ToolResultsMessage, UserMessage, UserPart,
 };
-use attache_testkit::{ScriptedModel, Turn};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use serde_json::json;
 
 #[tokio::test]
@@ -120,4 +120,75 @@ async fn a_new_question_opens_a_turn_behind_results_that_were_not_answered() {
     let requests = model.requests();
     let last = heard(&requests.last().unwrap().messages);
     assert!(last[0].contains("new question"), "the old turn leaves first: {last:?}");
+}
+
+/// A model with room for so many results: it looks so often after each question, then answers.
+fn with_room(room: usize, looks: usize) -> FunctionModel {
+    let mut done = 0;
+    FunctionModel::new(move |request, _| match results(&request.messages).len() {
+        shown if shown > room => Turn::empty().then_error(ErrorKind::ContextTooLong),
+        _ if done % (looks + 1) == looks => {
+            done += 1;
+            Turn::text("done")
+        }
+        _ => {
+            done += 1;
+            Turn::call("look", json!({"n": done}))
+        }
+    })
+}
+
+fn looking(model: &FunctionModel) -> Agent {
+    let look = tool_fn("look", "", |_: Number| async { Ok::<_, ToolError>("word ".repeat(10_000)) });
+    Agent::builder(model.clone()).system("s").tool(look.with_effect(Effect::Read)).build().unwrap()
+}
+
+fn requests(model: &FunctionModel) -> Vec<ChatRequest> {
+    model.asked().requests().cloned().collect()
+}
+
+// A47: the default, whose limit counts messages, has few and long ones
+#[tokio::test]
+async fn a_request_that_is_too_long_loses_its_older_half_for_good() {
+    let (model, journal) = (with_room(10, 11), Arc::new(MemoryJournal::new()));
+    let input = RunInput::from("THE TASK").with_run_id("r");
+    let outcome = looking(&model).run_in(journal.clone(), input).outcome().await.unwrap();
+    assert_eq!(outcome.text, "done");
+    assert_eq!(results(&outcome.messages).len(), 11, "the history has all of them");
+    let asked = requests(&model);
+    assert_eq!(asked.len(), 13, "one request was refused");
+    assert_eq!(roles(&asked[11].messages), format!("su{}", "cr".repeat(11)));
+    assert_eq!(
+        roles(&asked[12].messages),
+        format!("suu{}", "cr".repeat(5)),
+        "the question, a word, and rounds"
+    );
+    assert!(heard(&asked[12].messages)[0].contains("THE TASK"));
+    assert!(heard(&asked[12].messages)[1].contains("6 earlier rounds of tool calls"));
+    // A run that is resumed asks the same, and the next run of the conversation goes on from there.
+    let entries = before(&journal.entries(), "model/12");
+    let again = with_room(10, 0);
+    looking(&again).resume(holding(entries)).outcome().await.unwrap();
+    assert_eq!(ids(&requests(&again)), ids(&asked[12..]));
+    let next = with_room(10, 0);
+    let input = RunInput::from("and now?").with_history(outcome.messages.clone());
+    looking(&next).run(input).outcome().await.unwrap();
+    assert_eq!(roles(&requests(&next)[0].messages), format!("suu{}au", "cr".repeat(5)));
+    // Whole turns leave before rounds of the newest one do.
+    let turns = with_room(4, 2);
+    let mut history = Vec::new();
+    for n in 0..4 {
+        let input = RunInput::from(format!("question {n}")).with_history(history);
+        history = looking(&turns).run(input).outcome().await.unwrap().messages;
+    }
+    let asked = requests(&turns);
+    let refused = asked.iter().position(|request| results(&request.messages).len() > 4).unwrap();
+    assert_eq!(roles(&asked[refused].messages), "sucrcraucrcraucr");
+    assert_eq!(roles(&asked[refused + 1].messages), "sucr");
+    assert_eq!(roles(&asked.last().unwrap().messages), "sucrcraucrcr", "{history:?}");
+    // Nothing can leave of one round.
+    let model = with_room(0, 1);
+    let error = looking(&model).run("go").outcome().await.unwrap_err();
+    assert_eq!(error.provider_error().unwrap().kind(), ErrorKind::ContextTooLong);
+    assert_eq!(requests(&model).len(), 2);
 }

@@ -15,21 +15,21 @@ pub(crate) struct Configuration {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigurationCommand {
-    /// Name the files that count, and tell every mistake in them
+    /// List the configuration files in use and all problems in them
     Check {
-        /// Another file
+        /// Another file to check
         file: Option<PathBuf>,
     },
     /// Print the JSON schema of attache.toml, for editors
     Schema,
-    /// Use the project's attache.toml as it is now, and the files that it imports; read them first
+    /// Trust the project's attache.toml and the files that it imports in their current state; read them first
     Trust {
-        /// The file; the one of the folder that you stand in without it
+        /// The file; defaults to that of the current folder
         file: Option<PathBuf>,
     },
-    /// Leave the project's attache.toml alone
+    /// Stop trusting the project's attache.toml
     Untrust {
-        /// The file; the one of the folder that you stand in without it
+        /// The file; defaults to that of the current folder
         file: Option<PathBuf>,
     },
 }
@@ -37,7 +37,7 @@ pub(crate) enum ConfigurationCommand {
 #[derive(Debug, Args)]
 #[command(after_help = CODES, args_conflicts_with_subcommands = false, subcommand_negates_reqs = true)]
 pub(crate) struct Tools {
-    /// Folders and files, for the tools that list and read them; without any there are no such tools
+    /// Folders and files for the tools that list and read them; without any, there are no such tools
     #[arg(short, long, value_name = "PATH", global = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Print JSON
@@ -49,14 +49,14 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Print everything that is known of a tool
+    /// Print all information about a tool
     Show {
-        /// The tool, by the name that the model sees
+        /// The name of the tool, as the model sees it
         name: String,
     },
-    /// Call a tool, and show its result and documents; you are not asked before
+    /// Call a tool and show its result and documents; you are not asked for approval
     Call {
-        /// The tool, by the name that the model sees
+        /// The name of the tool, as the model sees it
         name: String,
         /// The arguments as JSON; - reads them from stdin
         #[arg(default_value = "{}")]

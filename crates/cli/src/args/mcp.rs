@@ -25,15 +25,15 @@ pub(crate) struct Served {
     pub(crate) model: Chosen,
     #[command(flatten)]
     pub(crate) permitted: Permitted,
-    /// Serve the tools themselves, and no model that uses them
+    /// Serve the tools themselves, without a model that uses them
     #[arg(long)]
     pub(crate) tools: bool,
-    /// Serve over HTTP, at a port of this machine or at an address, under /mcp; a client elsewhere needs the token of
-    /// ATTACHE_MCP_TOKEN. Without it, one client is served over stdin and stdout
+    /// Serve over HTTP, on a local port or an address, under /mcp; remote clients need the token of ATTACHE_MCP_TOKEN.
+    /// Without this option, one client is served over stdin and stdout
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
-    /// A name or address under which clients reach the server over HTTP, beside those of this machine; give it several
-    /// times
+    /// A name or address under which clients reach the server over HTTP, in addition to those of this machine; can be
+    /// repeated
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) host: Vec<String>,
 }
@@ -43,7 +43,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<u16>() {
         Ok(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
         Err(_) => {
-            text.parse().map_err(|_| "a port is expected, or an address such as 127.0.0.1:8080".to_owned())
+            text.parse().map_err(|_| "expected a port, or an address such as 127.0.0.1:8080".to_owned())
         }
     }
 }
@@ -54,13 +54,13 @@ pub(crate) enum McpCommand {
     Add {
         /// The name of the server
         name: String,
-        /// The program and its arguments, behind --
+        /// The program and its arguments, after --
         #[arg(last = true, value_name = "COMMAND", conflicts_with = "url", required_unless_present = "url")]
         line: Vec<String>,
-        /// The address of a server over HTTP
+        /// The URL of a server over HTTP
         #[arg(long)]
         url: Option<String>,
-        /// A variable of the program; `NAME` alone passes yours on
+        /// An environment variable of the program; `NAME` alone passes on yours
         #[arg(long, value_name = "NAME[=VALUE]", requires = "line")]
         env: Vec<String>,
         /// A header of each request
@@ -81,12 +81,12 @@ pub(crate) enum McpCommand {
         /// The name of the server
         name: String,
     },
-    /// Forget the login to a server
+    /// Log out from a server
     Logout {
         /// The name of the server
         name: String,
     },
-    /// Take a server out of your configuration
+    /// Remove a server from your configuration
     Remove {
         /// The name of the server
         name: String,

@@ -1,9 +1,9 @@
 //! The command line.
 
 mod ask;
-mod config_and_tools;
 #[cfg(feature = "chat")]
-mod kept;
+mod chat_and_sessions;
+mod config_and_tools;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "server")]
@@ -21,9 +21,9 @@ use crate::exit::{CODES, DOCTOR_CODES};
 use crate::show::style::When;
 
 pub(crate) use ask::{Ask, Chosen, Opened, Permitted, Shown};
-pub(crate) use config_and_tools::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
 #[cfg(feature = "chat")]
-pub(crate) use kept::{Chat, Resume, Sessions, SessionsCommand, Talk};
+pub(crate) use chat_and_sessions::{Chat, Resume, Sessions, SessionsCommand, Talk};
+pub(crate) use config_and_tools::{Configuration, ConfigurationCommand, Tools, ToolsCommand};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{Mcp, McpCommand, Served};
 #[cfg(feature = "server")]
@@ -35,13 +35,13 @@ pub(crate) use session::Choice;
 #[derive(Debug, Parser)]
 #[command(name = "attache", version, after_help = CODES)]
 pub(crate) struct Args {
-    /// The configuration, in the place of your own `attache.toml` and the project's
+    /// The configuration file, instead of your own `attache.toml` and the project's
     #[arg(long, global = true, value_name = "FILE", env = "ATTACHE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// A TOML file with what is known of models, on top of the bundled table; see the guide
+    /// A TOML file with model capabilities that override the bundled table; see the guide
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) capabilities: Option<PathBuf>,
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE count too
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are respected too
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
     #[command(subcommand)]
@@ -74,39 +74,39 @@ fn without_empty(command: clap::Command) -> clap::Command {
 pub(crate) enum Command {
     /// Answer a question from the files in a folder
     Ask(Box<Ask>),
-    /// Talk with a model about your files, in a session that is kept
+    /// Chat with a model about your files, in a saved session
     #[cfg(feature = "chat")]
     Chat(Box<Chat>),
-    /// Go on with a session, and with an answer that was not finished
+    /// Resume a session, including an unfinished answer
     #[cfg(feature = "chat")]
     Resume(Box<Resume>),
     /// List, show, search, export and delete sessions
     #[cfg(feature = "chat")]
     Sessions(Sessions),
-    /// Serve the agent of `chat` over HTTP: a chat for browsers, and the APIs that programs speak
+    /// Serve the agent of `chat` over HTTP, with a chat page for browsers and APIs for programs
     #[cfg(feature = "server")]
     Serve(Box<Serve>),
-    /// Make, list and take away the keys of those who may ask a server
+    /// Create, list and remove the API keys of a server
     #[cfg(feature = "server")]
     Keys(Keys),
-    /// List the tools that a model would see, show one, call one
+    /// List the tools that a model would see, show one or call one
     Tools(Tools),
     /// Serve files and tools as an MCP server; add, list and remove MCP servers
     #[cfg(feature = "mcp")]
     Mcp(Mcp),
-    /// Check the configuration, print its schema, trust a project's
+    /// Check the configuration, print its schema, or trust that of a project
     Config(Configuration),
     /// Print the exact HTTP request that a conversation would cause, without sending it
     Wire(Wire),
-    /// Print what recorded replies of providers say, as our decoders understand them
+    /// Print recorded provider replies as decoded by attache
     Replay(Replay),
-    /// Print what is known of models
+    /// Print the known models and their capabilities
     Models(Models),
-    /// Probe a model's endpoint, and print what works beside what is known of the model
+    /// Probe a model's endpoint, and compare the results with the known capabilities
     Doctor(Doctor),
-    /// Print what each of several models would see of the documents of a conversation, or of files, and why
+    /// Print how each of several models would see the documents of a conversation, or files, and why
     Explain(Explain),
-    /// Print the completions of a shell
+    /// Print the completion script of a shell
     #[cfg(feature = "shell")]
     Completions(Completions),
     /// Print the manual page
@@ -142,19 +142,19 @@ pub(crate) struct Wire {
     /// The model, as PROVIDER/MODEL
     #[arg(short, long, value_name = "PROVIDER/MODEL", required_unless_present = "example")]
     pub(crate) model: Option<String>,
-    /// Ask for a streamed reply
+    /// Request a streamed reply
     #[arg(long)]
     pub(crate) stream: bool,
-    /// Fetch documents that the conversation holds as public addresses
+    /// Fetch documents that are public URLs in the conversation
     #[arg(long)]
     pub(crate) fetch: bool,
-    /// Add what became of each document, and why
+    /// Also print the decision for each document, with its reason
     #[arg(long)]
     pub(crate) report: bool,
-    /// The address of the model's API, if it is not the usual one
+    /// The base URL of the model's API, if it is not the default
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Print a sample conversation instead: its tool result holds a PDF and an image
+    /// Print a sample conversation instead, with a PDF and an image in a tool result
     #[arg(long, conflicts_with_all = ["model", "stream", "fetch", "report", "base_url"])]
     pub(crate) example: bool,
 }
@@ -165,7 +165,7 @@ pub(crate) struct Replay {
     /// Recordings to read
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Cut each recorded body into chunks at random, the same for the same number
+    /// Cut each recorded body into random chunks; the same number gives the same chunks
     #[arg(long, value_name = "N")]
     pub(crate) chunk_seed: Option<u64>,
 }
@@ -173,15 +173,15 @@ pub(crate) struct Replay {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Models {
-    /// Only rows whose PROVIDER/MODEL holds this text, or a model to look up
+    /// Only rows whose PROVIDER/MODEL contains this text, or a model to look up
     pub(crate) pattern: Option<String>,
-    /// List the models that this provider's server has, and what it says of those that are not known
+    /// List the models on this provider's server, and its information about unknown ones
     #[arg(long, value_name = "PROVIDER")]
     pub(crate) refresh: Option<String>,
-    /// The address of the provider's API, if it is not the usual one
+    /// The base URL of the provider's API, if it is not the default
     #[arg(long, value_name = "URL", requires = "refresh")]
     pub(crate) base_url: Option<String>,
-    /// Write what the server says beyond what is known to a file for --capabilities
+    /// Write the new information of the server to a file for --capabilities
     #[arg(long, value_name = "FILE", requires = "refresh")]
     pub(crate) save: Option<PathBuf>,
     /// Print JSON lines
@@ -195,22 +195,22 @@ pub(crate) struct Doctor {
     /// The model, as PROVIDER/MODEL
     #[arg(short, long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: String,
-    /// The address of the model's API, if it is not the usual one
+    /// The base URL of the model's API, if it is not the default
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Print JSON lines: one for each probe, and a summary
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write what differs from what is known to a file for --capabilities
+    /// Write the differences from the known capabilities to a file for --capabilities
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// The most seconds of one probe
+    /// The timeout of one probe, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout: u64,
-    /// The most tokens of one reply; models that reason first may need more
+    /// The maximum number of tokens of one reply; reasoning models may need more
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..))]
     pub(crate) max_tokens: u32,
-    /// Probe also where it may take more than 200,000 tokens in all
+    /// Also run probes that may use more than 200,000 tokens in total
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -218,14 +218,14 @@ pub(crate) struct Doctor {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Explain {
-    /// A conversation in its exported form, such as `ask --save` writes it, or documents, as if a tool had returned
-    /// them; - reads a conversation from stdin
+    /// An exported conversation, as written by `ask --save`, or documents, treated as if returned by a tool; - reads a
+    /// conversation from stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// A model to compare, as PROVIDER/MODEL; give it several times
     #[arg(short = 'm', long = "model", value_name = "PROVIDER/MODEL", required = true)]
     pub(crate) models: Vec<String>,
-    /// Take the documents as attached by the user, not as returned by a tool
+    /// Treat the documents as attached by the user, not as returned by a tool
     #[arg(long)]
     pub(crate) attached: bool,
     /// Print JSON lines: one for each document and model

@@ -21,24 +21,24 @@ pub(crate) struct Serve {
     pub(crate) model: Chosen,
     #[command(flatten)]
     pub(crate) permitted: Permitted,
-    /// The port; 0 takes any that is free. By default that of the configuration, else 8080
+    /// The port; 0 uses any free port. Defaults to that of the configuration, otherwise to 8080
     #[arg(short, long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
-    /// The address to listen at: 0.0.0.0 for all of this machine's, which needs keys or tokens of an issuer. By default that of the
-    /// configuration, else 127.0.0.1
+    /// The address to listen on: 0.0.0.0 for all addresses of this machine, which requires API keys or tokens of an
+    /// issuer. Defaults to that of the configuration, otherwise to 127.0.0.1
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<IpAddr>,
-    /// Serve the agent over MCP too, at /mcp, for those who have a key
+    /// Also serve the agent over MCP, at /mcp, for clients with a key
     #[arg(long)]
     pub(crate) mcp: bool,
-    /// Serve the agent over A2A too, at /a2a, for those who have a key; `public_url` of the configuration says the address
-    /// that others have
+    /// Also serve the agent over A2A, at /a2a, for clients with a key; set the public address with `public_url` in the
+    /// configuration
     #[arg(long)]
     pub(crate) a2a: bool,
-    /// The form of the log on stderr
+    /// The format of the log on stderr
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
-    /// The things that the log tells: error, warn, info, debug, trace, or a list such as info,attache_server=debug
+    /// The level of the log: error, warn, info, debug, trace, or a list such as info,attache_server=debug
     #[arg(long, value_name = "LEVEL", env = "ATTACHE_LOG", default_value = "info")]
     pub(crate) log: String,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Serve {
 pub(crate) enum LogFormat {
     /// Lines for people
     Text,
-    /// A JSON object for each line
+    /// One JSON object per line
     Json,
 }
 
@@ -61,14 +61,14 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key, and print it: it is shown this once
+    /// Create a key and print it; it is shown only once
     Add {
-        /// The owner of the key, and of its sessions and documents. Two keys of one name share them
+        /// The owner of the key and of its sessions and documents. Keys with the same owner share them
         principal: String,
-        /// The only thing that the key may do; give it several times. All but metrics by default
+        /// A scope to grant to the key; can be repeated. All except metrics by default
         #[arg(long, value_name = "run|read|approve|metrics", value_parser = scope)]
         scope: Vec<attache_server::Scope>,
-        /// The time for which it holds, such as 12h, 30d or 8w; for ever by default
+        /// The lifetime of the key, such as 12h, 30d or 8w; unlimited by default
         #[arg(long, value_name = "TIME", value_parser = lifetime)]
         expires: Option<Duration>,
     },
@@ -78,9 +78,9 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take keys away; who has one is refused from then on
+    /// Remove keys; requests with them are refused from then on
     Remove {
-        /// The keys, by their ids
+        /// The ids of the keys
         #[arg(required = true)]
         ids: Vec<String>,
     },
@@ -92,11 +92,11 @@ fn scope(text: &str) -> Result<attache_server::Scope, String> {
     known
         .into_iter()
         .find(|scope| scope.as_str() == text)
-        .ok_or_else(|| "run, read, approve or metrics is expected".to_owned())
+        .ok_or_else(|| "expected run, read, approve or metrics".to_owned())
 }
 
 fn lifetime(text: &str) -> Result<Duration, String> {
-    let wrong = || "a number of hours, days or weeks is expected, such as 12h, 30d or 8w".to_owned();
+    let wrong = || "expected a number of hours, days or weeks, such as 12h, 30d or 8w".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
         'h' => 3600,
@@ -106,7 +106,7 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     };
     let count: u32 = text.strip_suffix(unit).and_then(|count| count.parse().ok()).ok_or_else(wrong)?;
     match count {
-        0 => Err("a key that holds for no time is none".to_owned()),
+        0 => Err("a key must be valid for longer than 0".to_owned()),
         count => Ok(Duration::from_secs(u64::from(count) * seconds)),
     }
 }

@@ -5,10 +5,10 @@ use clap::Args;
 /// The conversation that a question belongs to.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Choice {
-    /// Go on with the session that was used last
+    /// Continue the most recently used session
     #[arg(short = 'c', long = "continue", conflicts_with = "session")]
     pub(crate) last: bool,
-    /// Go on with the session of this id, or of the only id that begins so; a new id begins a session
+    /// Continue the session with this id, or with the only id that begins with it; a new id starts a session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
 }

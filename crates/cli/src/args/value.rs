@@ -2,7 +2,7 @@
 
 /// Bytes, as a number or with a unit: `500k`, `1M`, `1.5 MiB`. A unit is a power of 1024.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size; 500k, 1M and 32MiB are");
+    let wrong = || format!("{text:?} is not a size, such as 500k, 1M or 32MiB");
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end).ok_or_else(wrong)?;

@@ -88,9 +88,9 @@ pub(crate) fn file(path: &Path, max_bytes: u64) -> Result<Document, SetupError> 
 pub(super) async fn question_from_stdin(max_bytes: u64) -> Result<String, SetupError> {
     let read = tokio::task::spawn_blocking(move || bounded(std::io::stdin().lock(), "stdin", max_bytes));
     let bytes = read.await.map_err(|error| SetupError::new(error.to_string()))??;
-    let text = String::from_utf8(bytes).map_err(|_| SetupError::new("stdin is no text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| SetupError::new("stdin is not UTF-8 text"))?;
     match text.trim() {
-        "" => Err(SetupError::new("stdin holds no question")),
+        "" => Err(SetupError::new("stdin contains no question")),
         text => Ok(text.to_owned()),
     }
 }

@@ -153,7 +153,7 @@ pub(crate) async fn folders(
         named.push(".".into());
     }
     if named.iter().any(|path| path.as_os_str() == "-") {
-        return Err(SetupError::new("stdin is no folder; -a - attaches it, and so does leaving it out"));
+        return Err(SetupError::new("stdin is not a folder; attach it with -a -, or leave it out"));
     }
     let filter = || -> Result<FileFilter, FileError> {
         FileFilter::new()
@@ -188,7 +188,7 @@ fn nothing_to_read(listing: &Listing, max: u64) -> Option<String> {
                 .to_owned()
         }
         (0, Some(first)) => format!("nothing can be read: {}: {}", first.entry, first.problem),
-        (1, _) => format!("the one file has more than the {max} bytes of --max-file-bytes"),
-        (count, _) => format!("all {count} files have more than the {max} bytes of --max-file-bytes"),
+        (1, _) => format!("the only file exceeds the {max} bytes of --max-file-bytes"),
+        (count, _) => format!("all {count} files exceed the {max} bytes of --max-file-bytes"),
     })
 }

@@ -61,7 +61,7 @@ pub(super) async fn told(
         let files = counted(listing.files.len() as u64, "file");
         text.push_str(&format!("\nThe model may list and read {files}, {} bytes in all.\n", grouped(bytes)));
         if listing.omitted > 0 {
-            text.push_str(&format!("A listing leaves {} more out.\n", grouped(listing.omitted as u64)));
+            text.push_str(&format!("A listing leaves out {} more.\n", grouped(listing.omitted as u64)));
         }
     }
     let count = |text: &str| EstimatedTokens.count_for(text, &row);

@@ -24,11 +24,11 @@ use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::exit::Exit;
 use crate::json;
-#[cfg(feature = "chat")]
-use crate::kept::{self, Kept};
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
 use crate::replaced::is_same;
+#[cfg(feature = "chat")]
+use crate::sessions::{self, Stores};
 use crate::show::style::When;
 use crate::show::terminal::Terminal;
 #[cfg(feature = "chat")]
@@ -98,7 +98,7 @@ async fn prepared(
     if let (Some(save), Some(record)) = (&ask.save, &ask.record)
         && is_same(save, record)
     {
-        let problem = format!("{} cannot be the conversation and the recording", save.display());
+        let problem = format!("{} cannot be both the conversation and the recording", save.display());
         return Err((Exit::Usage, problem));
     }
     if !ask.dry_run {
@@ -117,14 +117,14 @@ async fn prepared(
     #[cfg(feature = "chat")]
     let kept = match ask.kept.is_chosen() {
         true => {
-            let opened = beside(Box::pin(Kept::open(config)), notices, ask.json, ask.shown.quiet).await;
+            let opened = beside(Box::pin(Stores::open(config)), notices, ask.json, ask.shown.quiet).await;
             Some(opened.map_err(setup)?)
         }
         false => None,
     };
     #[cfg(feature = "chat")]
     {
-        wanted.documents = kept.as_ref().map(Kept::documents);
+        wanted.documents = kept.as_ref().map(Stores::documents);
         // Documents of the session may be at addresses.
         wanted.fetches |= kept.is_some();
     }
@@ -143,11 +143,11 @@ async fn prepared(
     #[cfg(feature = "chat")]
     let session = match &kept {
         Some(kept) => {
-            let session = kept::chosen(&kept.sessions(agent.clone()), &ask.kept).await.map_err(setup)?;
+            let session = sessions::chosen(&kept.sessions(agent.clone()), &ask.kept).await.map_err(setup)?;
             if !ask.shown.quiet {
                 line(&format!("· in the session {}", session.id()));
             }
-            let last = session.last().await.map_err(|error| setup(kept::failed(&error)))?;
+            let last = session.last().await.map_err(|error| setup(sessions::failed(&error)))?;
             // A question closes all else that is open.
             if last.is_some_and(|last| !last.approvals.is_empty()) {
                 let id = session.id();
@@ -189,7 +189,7 @@ async fn prepared(
     let Followed { mut exit, result } = open_question::followed(run, again, shows).await.map_err(setup)?;
     wanted.outside.close().await;
     if let (None, Some(file)) = (&result, &ask.save) {
-        fail(&format!("{} is not written: the run was left before its end", file.display()));
+        fail(&format!("{} was not written: the run was interrupted", file.display()));
         exit = exit.and(false);
     }
     if let Some(result) = &result {
@@ -215,11 +215,11 @@ async fn question(ask: &Ask) -> Result<(UserMessage, Attachments), SetupError> {
     let mut named = ask.attach.clone();
     let names_stdin = named.iter().any(|name| name == "-");
     if asks_stdin && names_stdin {
-        return Err(SetupError::new("stdin cannot be the question and a document"));
+        return Err(SetupError::new("stdin cannot be both the question and a document"));
     }
     if !asks_stdin && !names_stdin && piped_in() {
         if !(ask.shown.quiet || ask.json) {
-            line("· reading stdin, which is attached; `< /dev/null` leaves it out");
+            line("· reading stdin as an attachment; use `< /dev/null` to leave it out");
         }
         named.push(attached::PIPED.to_owned());
     }
@@ -241,7 +241,7 @@ fn schema(text: &str) -> Result<OutputSpec, String> {
     };
     let schema: Value = serde_json::from_str(&read).map_err(|error| wrong(error.to_string()))?;
     if !schema.is_object() {
-        return Err(wrong("a schema is an object".to_owned()));
+        return Err(wrong("a schema must be an object".to_owned()));
     }
     let schema = OutputSchema::from(schema);
     schema.schema().map_err(|error| wrong(error.to_string()))?;

@@ -56,7 +56,7 @@ pub(super) async fn followed(
                 Some(reason) => reason.clone(),
                 None => ASKS_ITSELF.to_owned(),
             };
-            line(&harmless(&format!("! {name} was not run: somebody must approve it; {reason}")));
+            line(&harmless(&format!("! {name} was not run: it requires approval; {reason}")));
         }
     }
     Ok(followed)

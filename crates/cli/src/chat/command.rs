@@ -71,7 +71,7 @@ impl Command {
         }
         let rest = rest.trim();
         let given = |make: fn(String) -> Self| match rest {
-            "" => Err(format!("{name} of what? /help says it")),
+            "" => Err(format!("{name} needs an argument; see /help")),
             rest => Ok(make(rest.to_owned())),
         };
         Some(match name {
@@ -86,7 +86,7 @@ impl Command {
             "/undo" => Ok(Self::Undo),
             "/cost" => Ok(Self::Cost),
             "/quit" | "/exit" => Ok(Self::Quit),
-            name => Err(format!("there is no {name}; /help names what there is")),
+            name => Err(format!("there is no {name}; /help lists the commands")),
         })
     }
 }

@@ -20,11 +20,11 @@ use crate::ask::{Attachments, exported, follow, writable};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
 use crate::exit::Exit;
-use crate::kept::{self, Kept};
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, written};
 use crate::prompt::approve::answered;
 use crate::prompt::reader::{Line, Reader};
+use crate::sessions::{self, Stores};
 use crate::show::number::grouped;
 use crate::show::style::{Style, When};
 use crate::show::table::named;
@@ -88,7 +88,7 @@ struct Chat<'c> {
     style: Style,
     color: When,
     folders: Option<Arc<Folders>>,
-    kept: Kept,
+    kept: Stores,
     agent: Agent,
     sessions: Sessions,
     session: Session,
@@ -126,14 +126,14 @@ async fn begin<'c>(
         &model_by_name::watched(registry, watch, None),
         arguments.model.base_url.as_deref(),
     );
-    let kept = beside(Box::pin(Kept::open(config)), notices, false, arguments.shown.quiet).await?;
+    let kept = beside(Box::pin(Stores::open(config)), notices, false, arguments.shown.quiet).await?;
     let folders = folders(&arguments.opened, config, true).await?;
     let outside = Outside::connected(config, arguments.shown.quiet).await.told();
     let agent = agent(&name, &arguments, &folders, &registry, config, &kept, &outside)?;
     let sessions = kept.sessions(agent.clone());
     let session = match must_exist {
-        true => kept::existing(&sessions, choice).await?,
-        false => kept::chosen(&sessions, choice).await?,
+        true => sessions::existing(&sessions, choice).await?,
+        false => sessions::chosen(&sessions, choice).await?,
     };
     let terminal = Terminal::new(arguments.shown, color, config.prices.as_ref()).in_chat();
     let style = Style::of_stderr(color);
@@ -170,7 +170,7 @@ fn agent(
     folders: &Option<Arc<Folders>>,
     registry: &Registry,
     config: &Config,
-    kept: &Kept,
+    kept: &Stores,
     outside: &Outside,
 ) -> Result<Agent, SetupError> {
     let mut wanted = Wanted::new(name, &arguments.model, config);
@@ -226,7 +226,7 @@ impl Chat<'_> {
             }
         }
         if self.has_asked || !self.is_new() {
-            self.note(&format!("· `attache chat -c` goes on with this session, {}", self.session.id()));
+            self.note(&format!("· `attache chat -c` continues this session, {}", self.session.id()));
         }
         // Somebody at a terminal has seen how each question ended.
         Ok(if is_readable && std::io::stdin().is_terminal() { Exit::Done } else { exit })
@@ -240,11 +240,11 @@ impl Chat<'_> {
             self.note("· a new session; /help says what there is");
             return Ok(());
         }
-        let said = kept::said(&self.history().await?);
-        self.note(&format!("· going on with {}", self.session.id()));
+        let said = sessions::said(&self.history().await?);
+        self.note(&format!("· continuing {}", self.session.id()));
         let last = said.get(said.len().saturating_sub(2)..).unwrap_or_default();
         // Nobody reads where it cannot be written.
-        let _unwritten = answer(&kept::shown(last, Style::of_stdout(self.color)));
+        let _unwritten = answer(&sessions::shown(last, Style::of_stdout(self.color)));
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl Chat<'_> {
         if !self.before.is_empty() {
             return Ok(self.before.clone());
         }
-        self.session.history().await.map_err(|error| kept::failed(&error))
+        self.session.history().await.map_err(|error| sessions::failed(&error))
     }
 
     /// Asks the model, once nothing of the session's last run is open.
@@ -269,7 +269,7 @@ impl Chat<'_> {
                 self.may_be_open = true;
             }
             if self.may_be_open {
-                fail("your question was not asked; the arrow key brings it back");
+                fail("your question was not sent; press the arrow key to get it back");
                 return Exit::Incomplete;
             }
         }
@@ -285,8 +285,8 @@ impl Chat<'_> {
 
     /// Goes on with the last run of the session, if it did not come to its end, and yields how that ended.
     async fn go_on(&mut self) -> Result<Option<Exit>, SetupError> {
-        let runs = self.session.runs().await.map_err(|error| kept::failed(&error))?;
-        let last = self.session.last().await.map_err(|error| kept::failed(&error))?;
+        let runs = self.session.runs().await.map_err(|error| sessions::failed(&error))?;
+        let last = self.session.last().await.map_err(|error| sessions::failed(&error))?;
         let waits = last.is_some_and(|last| !last.pending.is_empty());
         if !waits && runs.last().is_none_or(|run| run.ended.is_some()) {
             return Ok(None);
@@ -336,7 +336,7 @@ impl Chat<'_> {
         match Attachments::read(&named, self.arguments.opened.max_file_bytes).await {
             Ok(read) => {
                 for document in read.documents() {
-                    self.note(&format!("· attached {}", kept::name(document)));
+                    self.note(&format!("· attached {}", sessions::name(document)));
                     self.attached.push(document.clone());
                 }
             }
@@ -360,9 +360,9 @@ impl Chat<'_> {
                 print(&named(&tools, terminal_width()));
             }
             Command::History => {
-                let said = kept::said(&self.history().await?);
+                let said = sessions::said(&self.history().await?);
                 // It is set already, code in lines of its own length.
-                let _told = written(answer(&kept::shown(&said, Style::of_stdout(self.color))));
+                let _told = written(answer(&sessions::shown(&said, Style::of_stdout(self.color))));
             }
             Command::Save(file) => {
                 writable(Path::new(&file)).map_err(SetupError::new)?;
@@ -373,14 +373,14 @@ impl Chat<'_> {
                 self.note(&format!("· saved to {file}"));
             }
             Command::New => {
-                self.session = kept::opened(&self.sessions, None).await?;
+                self.session = sessions::opened(&self.sessions, None).await?;
                 self.before.clear();
                 (self.may_be_open, self.has_asked) = (false, false);
                 self.note("· a new session");
             }
             Command::Sessions => {
-                let all = kept::all(&self.sessions).await?;
-                print(&kept::table(&all).render(terminal_width()));
+                let all = sessions::all(&self.sessions).await?;
+                print(&sessions::table(&all).render(terminal_width()));
             }
             Command::Undo => self.undo().await?,
             Command::Cost => {
@@ -405,7 +405,7 @@ impl Chat<'_> {
         let agent = agent(name, &self.arguments, folders, registry, self.config, &self.kept, &self.outside)?;
         self.sessions = self.sessions.with_agent(agent.clone());
         self.agent = agent;
-        self.session = kept::opened(&self.sessions, Some(self.session.id().as_str())).await?;
+        self.session = sessions::opened(&self.sessions, Some(self.session.id().as_str())).await?;
         self.note(&format!("· {} answers from now on", self.agent.model().id()));
         Ok(())
     }
@@ -420,7 +420,7 @@ impl Chat<'_> {
         };
         history.truncate(last);
         history.retain(|message| !matches!(&**message, Message::System(_)));
-        self.session = kept::opened(&self.sessions, None).await?;
+        self.session = sessions::opened(&self.sessions, None).await?;
         (self.before, self.may_be_open, self.has_asked) = (history, false, false);
         self.note("· taken back; the next question goes on from there, in a session of its own");
         Ok(())

@@ -260,7 +260,7 @@ impl<'r> Patient<'r> {
                     });
                     if is_spoken {
                         // An answer came, though none that is understood.
-                        let unknown = "the answer tells nothing of it";
+                        let unknown = "the answer does not show it";
                         examination.findings.extend([
                             reach(works, ""),
                             key(skipped, unknown),
@@ -293,11 +293,11 @@ impl<'r> Patient<'r> {
                         )
                     }
                     Some(ErrorKind::InvalidRequest | ErrorKind::Unsupported | ErrorKind::QuotaExceeded) => {
-                        let unknown = "the answer tells nothing of it";
+                        let unknown = "the answer does not show it";
                         ([reached, key(works, "it was not objected to"), model(skipped, unknown)], None)
                     }
                     _ => {
-                        let unknown = "the answer tells nothing of it";
+                        let unknown = "the answer does not show it";
                         ([reached, key(skipped, unknown), model(skipped, unknown)], None)
                     }
                 }
@@ -378,6 +378,6 @@ fn placed(probe: &Probe, row: &ModelCapabilities) -> Result<Vec<Arc<Message>>, S
             Ok(messages)
         }
         [one] => Err(format!("it would be shown as {}: {}", one.outcome, one.reason)),
-        _ => Err("the document went astray".to_owned()),
+        _ => Err("routing did not report exactly one document".to_owned()),
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn judge(proof: &Proof, answer: &Answer) -> (Ended, String) {
             None => (Ended::NotSeen, "accepted, and no reasoning was reported".to_owned()),
         },
         Proof::NoReasoning => match reasoned(completion) {
-            Some(seen) => (Ended::NotSeen, format!("it reasons all the same: {seen}")),
+            Some(seen) => (Ended::NotSeen, format!("it reasons nevertheless: {seen}")),
             None => (Ended::Works, "no reasoning was reported".to_owned()),
         },
     }
@@ -115,7 +115,7 @@ fn empty(completion: &Completion) -> String {
         FinishReason::Length => {
             let spent = completion.usage.output_tokens.map(|tokens| format!(" after {tokens} tokens"));
             let spent = spent.unwrap_or_default();
-            format!("the reply ended at its limit{spent} before it said anything; --max-tokens allows more")
+            format!("the reply reached its limit{spent} before any text; increase it with --max-tokens")
         }
         _ => "the reply is empty".to_owned(),
     }

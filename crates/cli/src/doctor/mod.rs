@@ -78,7 +78,7 @@ async fn visit(doctor: &args::Doctor, capabilities: Option<&Path>, registry: &Re
         cost.written
     ));
     if cost.read + cost.written > MODEST && !doctor.yes {
-        line("attache: that is much; --yes spends it, a smaller --max-tokens spends less");
+        line("attache: this may be expensive; confirm it with --yes, or reduce it with --max-tokens");
         return Exit::Usage;
     }
     let mut shown = Ok(());
@@ -244,8 +244,8 @@ fn save(file: &Path, patient: &Patient<'_>, host: &str, examination: &Examinatio
     let text = profile::file(&overlay, patient.name(), host, examination);
     put(file, &text).map_err(|error| error.to_string())?;
     line(&match overlay.is_empty() {
-        true => format!("· nothing differs; {} says so", file.display()),
-        false => format!("· {} holds what differs: give it to --capabilities", file.display()),
+        true => format!("· nothing differs; see {}", file.display()),
+        false => format!("· the differences are in {}: pass it to --capabilities", file.display()),
     });
     Ok(())
 }

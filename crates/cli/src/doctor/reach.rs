@@ -35,21 +35,21 @@ pub(super) async fn straight(url: &str, error: Option<&ProviderError>, limit: Du
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let addresses = match timeout(limit, lookup_host((bare, port))).await {
         Ok(Ok(addresses)) => addresses.collect::<Vec<_>>(),
-        Ok(Err(error)) => return format!("DNS: the name {host} leads nowhere: {error}"),
-        Err(_) => return format!("DNS: the name {host} was not found in time"),
+        Ok(Err(error)) => return format!("DNS: the name {host} cannot be resolved: {error}"),
+        Err(_) => return format!("DNS: resolving the name {host} timed out"),
     };
     if addresses.is_empty() {
         return format!("DNS: the name {host} has no address");
     }
     match timeout(limit, TcpStream::connect(addresses.as_slice())).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => return format!("TCP: {host} takes no connection on port {port}: {error}"),
+        Ok(Err(error)) => return format!("TCP: {host} does not accept connections on port {port}: {error}"),
         Err(_) => return format!("TCP: {host} does not answer on port {port}"),
     }
     let is_tls =
         is_https && error.is_some_and(|error| error.kind() == ErrorKind::Network && !error.is_retryable());
     match is_tls {
         true => format!("TLS: {told}"),
-        false => format!("HTTP: a connection stands, but {told}"),
+        false => format!("HTTP: connected, but {told}"),
     }
 }

@@ -376,7 +376,7 @@ async fn a_server_that_hangs_costs_its_time_once() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     let reach = &examination.findings[0];
     assert!(
-        reach.detail.starts_with("HTTP: a connection stands, but nothing was answered within 0.3 s"),
+        reach.detail.starts_with("HTTP: connected, but nothing was answered within 0.3 s"),
         "{}",
         reach.detail
     );
@@ -423,5 +423,7 @@ fn only_profiles_of_ours_are_overwritten() {
     std::fs::write(&file, format!("{}: x\n", profile::MARK)).unwrap();
     assert!(may_write(&file, profile::MARK, None).is_ok());
     std::fs::write(&file, "[openai-chat]\n").unwrap();
-    assert!(may_write(&file, profile::MARK, None).unwrap_err().1.contains("no profile of ours"));
+    assert!(
+        may_write(&file, profile::MARK, None).unwrap_err().1.contains("not a profile written by attache")
+    );
 }

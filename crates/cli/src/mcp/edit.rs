@@ -40,7 +40,7 @@ pub(super) fn add(name: &str, asked: &Asked<'_>, named: Option<&Path>) -> Result
     }
     for header in asked.header {
         let Some((name, value)) = header.split_once(':') else {
-            return Err(format!("{header:?} is no header; `NAME: VALUE` is one"));
+            return Err(format!("{header:?} is not a header of the form `NAME: VALUE`"));
         };
         server.headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -52,7 +52,7 @@ pub(super) fn add(name: &str, asked: &Asked<'_>, named: Option<&Path>) -> Result
         Config::of([file], &|name| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned())))
     });
     if let Err(problems) = checked {
-        return Err(format!("nothing is written: {}", told(&problems)));
+        return Err(format!("nothing was written: {}", told(&problems)));
     }
     write(&file, &text)?;
     line(&format!("· {name} is in {}; `attache tools` lists what it offers", file.display()));
@@ -74,7 +74,7 @@ pub(super) fn remove(name: &str, named: Option<&Path>) -> Result<Exit, String> {
 
 fn file(named: Option<&Path>) -> Result<PathBuf, String> {
     let file = named.map(Path::to_owned).or_else(own_file);
-    file.ok_or_else(|| "nobody says where your configuration is: set ATTACHE_HOME to a folder".to_owned())
+    file.ok_or_else(|| "there is no folder for your configuration: set ATTACHE_HOME".to_owned())
 }
 
 fn wrong(file: &Path, problem: &str) -> String {

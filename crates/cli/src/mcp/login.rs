@@ -26,7 +26,7 @@ pub(super) async fn login(name: &str, args: &Args) -> Result<Exit, String> {
     let connected = server.connect().await;
     server.close().await;
     connected
-        .map_err(|error| format!("the login is done, and {name} cannot be used: {}", error.for_model()))?;
+        .map_err(|error| format!("the login succeeded, but {name} cannot be used: {}", error.for_model()))?;
     line(&format!("· {name} lets you in from now on"));
     Ok(Exit::Done)
 }
@@ -42,5 +42,5 @@ pub(super) async fn logout(name: &str, args: &Args) -> Result<Exit, String> {
 fn named(name: &str, args: &Args) -> Result<McpServer, String> {
     let servers = servers(&Config::load(args)?);
     let found = servers.into_iter().find(|server| server.alias() == name);
-    found.ok_or_else(|| format!("there is no MCP server {name:?}; `attache mcp list` names them"))
+    found.ok_or_else(|| format!("there is no MCP server {name:?}; `attache mcp list` lists the servers"))
 }

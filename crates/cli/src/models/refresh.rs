@@ -47,7 +47,7 @@ pub(super) async fn run(
     let listed = match listed {
         Ok(Some(listed)) => listed,
         Ok(None) => {
-            fail(&format!("the API of {provider} lists no models"));
+            fail(&format!("the API of {provider} does not list models"));
             return Exit::Setup;
         }
         Err(error) => return failed(error),
@@ -69,7 +69,7 @@ pub(super) async fn run(
         return written(told);
     }
     let adding = found.iter().filter(|model| !model.adds.is_empty()).count();
-    line(&format!("· {} models, of {adding} the server says what the table does not know", found.len()));
+    line(&format!("· {} models, {adding} of them with information that is not in the table", found.len()));
     match models.save.as_deref().map(|file| save(file, provider, &found)) {
         Some(Err(problem)) => {
             fail(&problem);
@@ -155,6 +155,6 @@ fn save(file: &Path, provider: &str, found: &[Found]) -> Result<(), String> {
         text.push_str(&format!("\n{}", model.adds));
     }
     put(file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-    line(&format!("· {} holds it: give it to --capabilities", file.display()));
+    line(&format!("· saved to {}: pass it to --capabilities", file.display()));
     Ok(())
 }

@@ -8,8 +8,8 @@ use crate::args::Serve;
 use crate::ask::build::{Wanted, build, build_plain, folders};
 use crate::config_files::Config;
 use crate::config_tools::Outside;
-use crate::kept::Kept;
 use crate::model_by_name::{self, SetupError};
+use crate::sessions::Stores;
 
 /// The name under which clients know the agent.
 pub(super) const NAME: &str = "attache";
@@ -37,7 +37,7 @@ pub(super) async fn built(
     serve: &Serve,
     registry: &Registry,
     config: &Config,
-    kept: &Kept,
+    kept: &Stores,
 ) -> Result<Built, SetupError> {
     let name = model_by_name::chosen(registry, serve.model.name.as_deref());
     let registry = model_by_name::at(&model_by_name::served(registry), serve.model.base_url.as_deref());
@@ -68,7 +68,7 @@ pub(super) fn models(
     serve: &Serve,
     registry: &Registry,
     config: &Config,
-    kept: &Kept,
+    kept: &Stores,
 ) -> Result<Vec<(String, Sessions)>, SetupError> {
     let registry = model_by_name::served(registry);
     let mut models = Vec::new();

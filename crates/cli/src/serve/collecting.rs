@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_stores::Collection;
 use tokio::time::{sleep, timeout};
 
-use crate::kept::Kept;
+use crate::sessions::Stores;
 
 /// The pause between two looks whether it is time.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_secs(30 * 60);
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Looks again and again whether documents are to be removed, for as long as it is polled.
-pub(super) async fn collect(kept: &Kept, does: bool) -> Infallible {
+pub(super) async fn collect(kept: &Stores, does: bool) -> Infallible {
     if !does {
         return pending().await;
     }
@@ -37,7 +37,7 @@ pub(super) async fn collect(kept: &Kept, does: bool) -> Infallible {
             Ok(Err(error)) => {
                 tracing::warn!(%error, "documents that no session mentions could not be removed")
             }
-            Err(_) => tracing::warn!("the removal of documents that no session mentions took too long"),
+            Err(_) => tracing::warn!("removing documents that no session mentions took too long"),
         }
         sleep(PAUSE).await;
     }

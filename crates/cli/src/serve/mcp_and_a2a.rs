@@ -33,8 +33,7 @@ impl Beside {
             }
         }
         if a2a && settings.public_url.is_none() {
-            let problem =
-                "A2A tells others an address: set `public_url` in [server] to the one that clients have";
+            let problem = "A2A publishes a URL: set `public_url` in [server] to the one that clients use";
             return Err(problem.to_owned());
         }
         Ok(Self { mcp, a2a })
@@ -52,6 +51,7 @@ impl Beside {
         sessions: &Sessions,
         settings: &ServerSettings,
     ) -> Server {
+        let sessions = &server.recorded(super::agent::NAME, sessions);
         #[cfg(feature = "mcp")]
         if self.mcp {
             server = server.mount("/mcp", mcp(sessions, settings));

@@ -18,11 +18,11 @@ use tokio::net::TcpListener;
 use crate::args::{Args, LogFormat, Serve};
 use crate::config_files::Config;
 use crate::exit::Exit;
-use crate::kept::Kept;
 use crate::keys;
 use crate::log;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{fail, line, with_causes};
+use crate::sessions::Stores;
 use agent::{Files, NAME};
 use mcp_and_a2a::Beside;
 use reload::{Reload, Seen, watched};
@@ -70,7 +70,7 @@ async fn served(
     if let Some(notice) = config.notice() {
         tracing::warn!("{}", notice.trim_start_matches("! "));
     }
-    let kept = Kept::open(config).await.map_err(setup)?;
+    let kept = Stores::open(config).await.map_err(setup)?;
     let keys = keys::file(config).map_err(setup)?;
     let files = watched(args, config);
     let seen = Seen::of(files.clone(), keys.clone()).await;
@@ -81,7 +81,7 @@ async fn served(
     let asks = ring.asks() || settings.jwt.is_some();
     if !asks && !host.to_canonical().is_loopback() {
         let problem = format!(
-            "{host} can be reached from other machines, and there are no keys: `attache keys add NAME` makes one, and [server.jwt] takes tokens of an issuer"
+            "{host} can be reached from other machines, but there are no keys: create one with `attache keys add NAME`, or accept tokens of an issuer with [server.jwt]"
         );
         return Err((Exit::Setup, problem));
     }
@@ -94,6 +94,10 @@ async fn served(
     let model = built.sessions.agent().model().id().to_owned();
     let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
+    // Each section of HTTP tools names the headers that it passes on. Sections may come while the server runs.
+    #[cfg(feature = "http-tools")]
+    let server = server
+        .context(|headers, options| options.with_context(attache_http_tools::CallerHeaders::of(headers)));
     let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
     for (name, sessions) in agent::models(serve, registry, config, &kept).map_err(setup)? {
         server.agents().set(name, settings::kept(sessions, &settings));
@@ -116,7 +120,7 @@ async fn served(
     let stop = async {
         stopped().await;
         if serve.log_format == LogFormat::Text {
-            line("· stopping; Ctrl-C again ends it at once");
+            line("· stopping; press Ctrl-C again to stop immediately");
         }
     };
     let served = async {
@@ -139,12 +143,14 @@ fn taken(address: SocketAddr, error: &io::Error) -> String {
     let port = address.port();
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("port {port} is in use already; end the other program, or name another port with --port")
+            format!(
+                "port {port} is already in use; stop the other program, or choose another port with --port"
+            )
         }
         io::ErrorKind::PermissionDenied => {
-            format!("this user may not listen at port {port}; name one above 1023")
+            format!("this user may not listen on port {port}; choose one above 1023")
         }
-        io::ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),
+        io::ErrorKind::AddrNotAvailable => format!("{} is not an address of this machine", address.ip()),
         _ => format!("{address}: {error}"),
     }
 }
@@ -181,7 +187,7 @@ fn tell(
         line(&format!("! {notice}"));
     }
     if !asks {
-        line("! no keys: this machine alone may ask, and nobody else. `attache keys add NAME` makes a key");
+        line("! no keys: only this machine can send requests. `attache keys add NAME` creates a key");
     }
     if let Some(files) = files {
         line(&format!("· {files}"));

@@ -16,9 +16,9 @@ use super::settings::{introduction, kept};
 use crate::args::{Args, Serve};
 use crate::config_files::{Config, Folder, folder, of_project, own_file};
 use crate::config_tools::Outside;
-use crate::kept::Kept;
 use crate::keys;
 use crate::model_by_name;
+use crate::sessions::Stores;
 
 /// The time between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct Reload<'r> {
     pub(super) serve: &'r Serve,
     pub(super) args: &'r Args,
-    pub(super) kept: &'r Kept,
+    pub(super) kept: &'r Stores,
     /// The settings with which the server began.
     pub(super) settings: &'r ServerSettings,
     pub(super) keys: PathBuf,
@@ -79,7 +79,7 @@ impl<'r> Reload<'r> {
                 tracing::info!(keys = read.len(), "the keys have changed");
                 self.ring.replace(read);
             }
-            Err(error) => tracing::error!("{error}; those before go on"),
+            Err(error) => tracing::error!("{error}; the previous keys stay in use"),
         }
     }
 
@@ -88,13 +88,13 @@ impl<'r> Reload<'r> {
             Ok(Anew { built, models, words, files }) => {
                 tracing::info!(
                     model = built.sessions.agent().model().id(),
-                    "the configuration has changed: new turns have the new agent and models"
+                    "the configuration has changed: new turns use the new agent and models"
                 );
                 let beside: Vec<&str> = self.beside.paths().collect();
                 if !beside.is_empty() {
                     // They have tasks and sessions of clients, which a new one would not know.
                     let paths = beside.join(" and ");
-                    tracing::warn!("{paths} keep the agent of before until the server is started again");
+                    tracing::warn!("{paths} keep the previous agent until the server is restarted");
                 }
                 self.agents.set(NAME, kept(built.sessions, self.settings));
                 for name in self.agents.names() {
@@ -114,7 +114,9 @@ impl<'r> Reload<'r> {
                 for problem in problem.lines() {
                     tracing::error!("{problem}");
                 }
-                tracing::warn!("the configuration is left alone for these mistakes: the one before goes on");
+                tracing::warn!(
+                    "the configuration was not reloaded because of these problems: the previous one stays in use"
+                );
             }
         }
     }

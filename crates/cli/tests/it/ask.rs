@@ -146,10 +146,10 @@ async fn stdin_is_a_document_or_the_question() {
     let output = with_input(&["ask", "-", INBOX], DUE.as_bytes());
     assert!(text(&output.stdout).contains("17 May 2026"), "{}", text(&output.stderr));
     let cases: [(&[&str], &[u8], &str); 4] = [
-        (&["ask", "-", "-a", "-"], b"x", "stdin cannot be the question and a document"),
+        (&["ask", "-", "-a", "-"], b"x", "stdin cannot be both the question and a document"),
         (&["ask", "-"], b" \n", "no question"),
         (&["ask", "x", "-a", "-"], b"", "stdin is empty"),
-        (&["ask", "x", "--files", "-"], b"x", "-a - attaches it"),
+        (&["ask", "x", "--files", "-"], b"x", "attach it with -a -"),
     ];
     for (arguments, input, word) in cases {
         let output = with_input(arguments, input);
@@ -353,11 +353,7 @@ fn what_cannot_be_read_is_no_success() {
     let large = folder(&[("a.txt", "0123456789"), ("b.txt", "0123456789")]);
     let cases: [(&[&str], i32, &str); 6] = [
         (&["ask", "x", shown(empty.path())], 3, "hold no files"),
-        (
-            &["ask", "x", shown(large.path()), "--max-file-bytes", "5"],
-            3,
-            "all 2 files have more than the 5 bytes",
-        ),
+        (&["ask", "x", shown(large.path()), "--max-file-bytes", "5"], 3, "all 2 files exceed the 5 bytes"),
         (&["ask", "x", "--max-file-bytes", "some"], 2, "500k, 1M"),
         (&["ask", ""], 2, "says nothing"),
         (&["ask", " \n"], 2, "says nothing"),
@@ -536,7 +532,7 @@ fn a_conversation_that_is_not_written_is_no_success() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("is not written"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("was not written"), "{}", text(&output.stderr));
     assert!(!file.exists());
 }
 

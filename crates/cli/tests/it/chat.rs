@@ -14,20 +14,20 @@ const KEY: (&str, &str) = ("OPENAI_API_KEY", "sk-canary-1234567890");
 fn a_chat_over_files_needs_no_key_and_is_found_again() {
     let home = tempfile::tempdir().unwrap();
     let mut screen = Screen::new(&["chat", INBOX], 100, home.path(), &[]);
-    screen.wait_for("offline/extractive is no language model");
+    screen.wait_for("offline/extractive is not a language model");
     screen.say("When is the invoice due?");
     screen.wait_for("17 May 2026");
     screen.say("/cost");
     screen.wait_for("and no [prices] to count money by");
     screen.say("/nonsense");
-    screen.wait_for("/help names what there is");
+    screen.wait_for("/help lists the commands");
     screen.say("/quit");
     let (code, last) = screen.end();
     assert_eq!(code, 0);
-    assert!(last.contains("`attache chat -c` goes on with this session"), "{last}");
+    assert!(last.contains("`attache chat -c` continues this session"), "{last}");
 
     let mut screen = Screen::new(&["chat", "-c", INBOX], 100, home.path(), &[]);
-    let shown = screen.wait_for("going on with");
+    let shown = screen.wait_for("continuing");
     screen.wait_for("17 May 2026");
     assert!(!shown.contains("a new session"), "{shown}");
     screen.wait_for_prompt();
@@ -78,7 +78,7 @@ async fn calls_are_approved_denied_and_changed_in_the_chat() {
         screen.say("Look");
         screen.wait_for("run it? [y]es");
         screen.press("w\r");
-        screen.wait_for("--ask-first asks before each call");
+        screen.wait_for("--ask-first requires approval of each call");
         screen.wait("asked again", |text| text.matches("run it?").count() == 2);
         screen.press("e\r");
         screen.wait_for("arguments: {\"path\":\"wrong.txt\"}");

@@ -21,7 +21,7 @@ fn asks_over_a_folder_without_key_and_network() {
     for fact in ["EUR 20,904.97", "17 May 2026", "invoice-2026-0417.pdf"] {
         assert!(answer.contains(fact), "{fact} is missing: {answer}");
     }
-    assert!(told.starts_with("offline/extractive is no language model"), "{told}");
+    assert!(told.starts_with("offline/extractive is not a language model"), "{told}");
     assert!(told.contains("→ list_files") && told.contains("→ read_file"), "{told}");
     assert!(
         !answer.contains("→") && !answer.contains("list_files"),
@@ -200,6 +200,95 @@ fn replay_reads_a_background_answer_whose_stream_is_taken_up_again() {
         let line = text(&output.stdout);
         assert!(output.status.code() == Some(code) && line.contains(kind), "{body}: {line}");
     }
+}
+
+/// The lines of `replay` for a recording.
+fn replayed(recording: &Value) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tape.json");
+    std::fs::write(&file, recording.to_string()).unwrap();
+    let output = run(&["replay", file.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn interaction(uri: &str, response: &Value) -> Value {
+    json!({"request": {"method": "POST", "uri": uri, "headers": {}, "body": null},
+        "response": {"status": 200, "headers": {"content-type": "application/json"}, "body": response}})
+}
+
+// openai.md C.8, C.18: a server's own work is no call for the client, and its thoughts are no answer
+#[test]
+fn replay_knows_the_server_by_the_recording() {
+    let search = json!({"type": "custom_tool_call", "call_id": "xs_call_1", "name": "x_keyword_search",
+        "input": "{\"query\":\"from:xai\"}", "status": "completed"});
+    let said = json!({"type": "message", "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "annotations": [], "text": "### Latest"}]});
+    let response = json!({"id": "r", "status": "completed", "output": [search, said]});
+    let recorded = |api: &str, uri: &str| {
+        replayed(&json!({"api": api, "interactions": [interaction(uri, &response)]})).remove(0)
+    };
+    for (api, uri) in [
+        ("xai-responses", "/v1/responses"),
+        ("xai", "/v1/responses"),
+        ("mixed", "https://api.x.ai/v1/responses"),
+        ("openai", "https://api.x.ai/v1/responses"),
+    ] {
+        let line = recorded(api, uri);
+        assert_eq!((&line["tool_calls"], &line["finish_reason"]), (&json!([]), &json!("stop")), "{line}");
+        assert_eq!((&line["text"], &line["opaque"]), (&json!("### Latest"), &json!(["custom_tool_call"])));
+    }
+    for (api, uri) in [
+        ("openai", "/v1/responses"),
+        ("xai", "https://api.openai.com/v1/responses"),
+        ("unheard-of", "/v1/responses"),
+    ] {
+        let line = recorded(api, uri);
+        assert_eq!(line["tool_calls"][0]["name"], "x_keyword_search", "{line}");
+    }
+    let answer = json!({"id": "c", "choices": [{"index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "<thought>plan</thought>Hi"}}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 65}});
+    let uri = "/v1beta/openai/chat/completions";
+    let line =
+        replayed(&json!({"api": "gemini-chat", "interactions": [interaction(uri, &answer)]})).remove(0);
+    assert_eq!((&line["thinking"], &line["text"]), (&json!("plan"), &json!("Hi")));
+    assert_eq!(line["usage"]["output_tokens"], 5, "counts are told as they were sent");
+}
+
+// anthropic.md 13
+#[test]
+fn replay_reads_claude_on_vertex_ai() {
+    let place = "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-sonnet-4-5";
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 2}});
+    let begin = json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+        "content": [], "usage": {"input_tokens": 3, "output_tokens": 1}}});
+    let events = [
+        begin,
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ];
+    let stream: String = events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
+        .collect();
+    let mut streamed = interaction(&format!("{place}:streamRawPredict"), &Value::Null);
+    streamed["response"]["headers"]["content-type"] = json!("text/event-stream");
+    streamed["response"]["body_text"] = json!(stream);
+    let whole = interaction(&format!("https://aiplatform.googleapis.com{place}:rawPredict"), &message);
+    let other = interaction("/v1/projects/p/locations/l/publishers/mistralai/models/m:rawPredict", &message);
+    let counted = "/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict";
+    let counted = interaction(counted, &json!({"input_tokens": 12}));
+    let lines = replayed(&json!({"api": "vertex", "interactions": [streamed, whole, other, counted]}));
+    for line in &lines[..2] {
+        let told = (&line["api"], &line["text"], &line["usage"]["output_tokens"]);
+        assert_eq!(told, (&json!("anthropic"), &json!("Hi"), &json!(2)), "{line}");
+    }
+    assert_eq!((&lines[2]["kind"], &lines[3]["kind"]), (&json!("other"), &json!("other")));
 }
 
 #[test]

@@ -43,7 +43,7 @@ async fn a_profile_is_kept_and_used() {
     let output = doctor(mock.url(), &["--save", file]).await;
     let (table, told) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("requests, about") && told.contains("holds what differs"), "{told}");
+    assert!(told.contains("requests, about") && told.contains("the differences are in"), "{told}");
     let row = table.lines().find(|line| line.starts_with("image/png in a user message")).unwrap();
     assert!(row.contains("refused") && row.contains("yes") && row.contains("differs"), "{table}");
     assert!(table.contains("HTTP 400: this model reads text"), "{table}");

@@ -253,7 +253,7 @@ async fn a_person_logs_in_and_the_token_is_nowhere_to_be_read() {
     let run = |arguments: &[&str]| output(home, arguments);
     assert_eq!(run(&["mcp", "add", "books", "--url", &format!("{}/mcp", scene.origin)]).0, 0);
     let (code, told) = run(&["tools"]);
-    assert!(code == 1 && told.contains("wants a login: `attache mcp login books`"), "{told}");
+    assert!(code == 1 && told.contains("requires a login: `attache mcp login books`"), "{told}");
 
     let (code, told) = log_in(home, "books");
     assert!(code == 0 && told.contains("books lets you in from now on"), "{told}");
@@ -276,7 +276,7 @@ async fn a_person_logs_in_and_the_token_is_nowhere_to_be_read() {
     assert_eq!(run(&["mcp", "logout", "books"]).0, 0);
     assert_eq!(holding(home, "canary"), [""; 0]);
     let (code, told) = run(&["tools"]);
-    assert!(code == 1 && told.contains("wants a login"), "{told}");
+    assert!(code == 1 && told.contains("requires a login"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,7 +311,7 @@ async fn a_token_goes_to_the_server_that_it_was_given_for_and_to_no_other() {
         run(&["mcp", "add", name, "--url", &format!("{}/mcp", theirs.origin)]);
     }
     let (code, told) = run(&["tools"]);
-    assert!(code == 1 && told.matches("wants a login").count() == 2, "{told}");
+    assert!(code == 1 && told.matches("requires a login").count() == 2, "{told}");
     assert_eq!(theirs.issuer().seen, [""; 0]);
     // The login is for its address, and is there again with it.
     run(&["mcp", "remove", "books"]);

@@ -300,7 +300,7 @@ async fn nothing_is_written_where_no_model_adds_anything() {
         let done = refreshed(server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await;
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.success(), "{told}");
-        assert!(told.contains("nothing to add") && !told.contains("holds it"), "{told}");
+        assert!(told.contains("nothing to add") && !told.contains("saved to"), "{told}");
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
     assert!(!std::path::Path::new(&fresh).exists());

@@ -40,13 +40,13 @@ fn every_mistake_of_the_configuration_is_told_at_once() {
     for arguments in [&["config", "check"] as &[&str], &["tools"], &["ask", "x", "docs/examples/inbox"]] {
         let (code, _, told) = output(&mut at(home.path(), arguments));
         assert_eq!(code, 3, "{arguments:?}");
-        assert!(told.contains("the configuration has 2 mistakes"), "{told}");
+        assert!(told.contains("the configuration has 2 problems"), "{told}");
         assert!(told.contains("attache.toml:2: limits.step is not known; did you mean `steps`?"), "{told}");
         assert!(told.contains("attache.toml:4: mcp.a.url needs the variable NOT_SET"), "{told}");
     }
     fs::write(&file, "[limits]\nsteps = 3\n").unwrap();
     let (code, told, _) = output(&mut at(home.path(), &["config", "check"]));
-    assert!(code == 0 && told.contains("no mistakes"), "{told}");
+    assert!(code == 0 && told.contains("no problems"), "{told}");
     let (code, schema, _) = output(&mut at(home.path(), &["config", "schema"]));
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert!(code == 0 && schema["properties"]["mcp"].is_object());
@@ -66,7 +66,7 @@ fn a_project_starts_nothing_until_it_is_trusted() {
         )
     };
     let (code, _, told) = run(&["tools"]);
-    assert!(code == 0 && told.contains("is left alone, since you do not trust it yet"), "{told}");
+    assert!(code == 0 && told.contains("is ignored, since you do not trust it yet"), "{told}");
     let (_, _, told) = run(&["ask", "x", "--dry-run", "-a", "/etc/hostname"]);
     assert!(!mark.exists(), "{told}");
     // A look at its mistakes starts nothing either.
@@ -80,7 +80,7 @@ fn a_project_starts_nothing_until_it_is_trusted() {
     fs::remove_file(&mark).unwrap();
     fs::write(&file, format!("{line}\n")).unwrap();
     let (code, _, told) = run(&["tools"]);
-    assert!(code == 0 && told.contains("left alone") && !mark.exists(), "{told}");
+    assert!(code == 0 && told.contains("is ignored") && !mark.exists(), "{told}");
     assert_eq!(run(&["config", "trust"]).0, 0);
     assert_eq!(run(&["config", "untrust"]).0, 0);
     run(&["tools"]);
@@ -100,7 +100,7 @@ fn trust_is_taken_back_by_whichever_way_the_file_is_named() {
     };
     assert_eq!(run(&["config", "trust"]).0, 0);
     let (code, _, told) = run(&["config", "untrust", "attache.toml"]);
-    assert!(code == 0 && told.contains("is left alone from now on"), "{told}");
+    assert!(code == 0 && told.contains("is ignored from now on"), "{told}");
     let (_, _, told) = run(&["tools"]);
     assert!(told.contains("you do not trust it yet") && !mark.exists(), "{told}");
     assert_eq!(run(&["config", "trust", "attache.toml"]).0, 0);
@@ -109,7 +109,7 @@ fn trust_is_taken_back_by_whichever_way_the_file_is_named() {
     // Also as long as it is no configuration.
     fs::write(&file, "[mcp\n").unwrap();
     let (code, _, told) = run(&["config", "untrust"]);
-    assert!(code == 0 && told.contains("is left alone from now on"), "{told}");
+    assert!(code == 0 && told.contains("is ignored from now on"), "{told}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn servers_are_added_listed_and_removed() {
     // A secret does not go into the file.
     let (code, _, told) =
         run(&["mcp", "add", "other", "--url", "https://b.example/mcp", "--bearer", "canary"]);
-    assert!(code == 3 && told.contains("nothing is written") && !told.contains("canary"), "{told}");
+    assert!(code == 3 && told.contains("nothing was written") && !told.contains("canary"), "{told}");
     let written = fs::read_to_string(&file).unwrap();
     assert!(
         written.starts_with("# mine\n[limits]\nsteps = 3 # few\n") && !written.contains("canary"),
@@ -394,10 +394,10 @@ async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
     assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
     let (code, _, told) = ask(&["--ask-first"], false).await.unwrap();
     assert!(code == 4, "{told}");
-    assert!(told.contains("--ask-first asks before each call"), "{told}");
+    assert!(told.contains("--ask-first requires approval of each call"), "{told}");
     fs::write(&file, format!("{never}ask = ['write_*']\n")).unwrap();
     let (code, _, told) = ask(&["--allow", "write_file"], false).await.unwrap();
-    let why = "the configuration asks before each call of it";
+    let why = "the configuration requires approval of each call of it";
     assert!(code == 4 && told.contains(why) && !told.contains("beforehand"), "{told}");
     fs::write(&file, "[tools]\nwrite = true\n[approvals]\nallow = ['write_*']\n").unwrap();
     let (_, listed, _) = output(&mut at(home.path(), &["tools", "--json", "-f", &place]));

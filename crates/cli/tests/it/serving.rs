@@ -81,7 +81,7 @@ fn a_client_over_stdio_asks_about_files() {
     assert!(content.iter().any(|block| block["resource"]["blob"] == blob.as_str()), "the PDF comes with it");
     let (code, told) = client.end();
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("offline/extractive is no language model"), "{told}");
+    assert!(told.contains("offline/extractive is not a language model"), "{told}");
 }
 
 #[test]

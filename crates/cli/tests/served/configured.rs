@@ -206,6 +206,76 @@ async fn keys_of_the_configuration_are_taken_and_stay_when_others_come() {
     assert!(!served.log().contains(secret), "{}", served.log());
 }
 
+// A service that acts for whoever asks is sent what its section names of their request, and nothing else of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_of_callers_reach_the_services_that_name_them() {
+    let (model, service) = (MockProvider::start().await.unwrap(), wiremock::MockServer::start().await);
+    wiremock::Mock::given(wiremock::matchers::path("/orders"))
+        .respond_with(wiremock::ResponseTemplate::new(200).set_body_json(json!(["a chair"])))
+        .mount(&service)
+        .await;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("served.toml");
+    let text = format!(
+        "[http.shop]\nbase_url = '{}'\nprivate_addresses = true\nforward_headers = ['x-token']\n\
+         forward_cookies = ['shop']\n[[http.shop.endpoints]]\nname = 'orders'\npath = '/orders'\n\
+         description = 'Lists the orders.'\n",
+        service.uri()
+    );
+    std::fs::write(&file, text).unwrap();
+    let (path, url) = (file.to_str().unwrap().to_owned(), format!("{}/v1", model.url()));
+    let served = Served::start_in(home, &["-m", "openai-chat/gpt-4o", "--base-url", &url, "--config", &path]);
+    model.enqueue(Reply::new().call("call_1", "orders", json!({})));
+    model.enqueue(Reply::new().text("A chair."));
+    let body =
+        json!({"model": "attache", "messages": [{"role": "user", "content": "My orders?"}]}).to_string();
+    let headers = ["X-Token: canary-of-ann", "Cookie: shop=cart-7; other=secret", "X-Other: nothing"];
+    let mut asked = vec!["-H", "Content-Type: application/json", "-d", &body];
+    asked.extend(headers.iter().flat_map(|header| ["-H", *header]));
+    let (status, told) = curl(&format!("{}/v1/chat/completions", served.address), &asked);
+    assert!(status == 200 && told.contains("A chair."), "{status} {told}");
+    let requests = service.received_requests().await.unwrap();
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let sent = |name: &str| request.headers.get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(
+        (sent("x-token"), sent("cookie"), sent("x-other")),
+        (Some("canary-of-ann"), Some("shop=cart-7"), None)
+    );
+    assert!(!served.log().contains("canary-of-ann"), "{}", served.log());
+}
+
+// A47: a long conversation is summarised from the size on that the configuration says
+#[tokio::test(flavor = "multi_thread")]
+async fn a_served_conversation_is_compacted_above_the_tokens_of_the_configuration() {
+    let words = "word ".repeat(100);
+    let mut messages: Vec<Value> = (0..60)
+        .map(|at| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("{at} {words}")}))
+        .collect();
+    messages.push(json!({"role": "user", "content": "How much?"}));
+    let body = json!({"model": "attache", "messages": messages}).to_string();
+    // Without it the newest messages are sent.
+    for (limits, requests, shown) in [("", 1, 30..=42), ("compact_above = 3000", 2, 2..=40)] {
+        let (model, home) = (MockProvider::start().await.unwrap(), tempfile::tempdir().unwrap());
+        let file = home.path().join("served.toml");
+        std::fs::write(&file, format!("[limits]\n{limits}\n")).unwrap();
+        let (path, url) = (file.to_str().unwrap().to_owned(), format!("{}/v1", model.url()));
+        let served =
+            Served::start_in(home, &["-m", "openai-chat/gpt-4o", "--base-url", &url, "--config", &path]);
+        if requests == 2 {
+            model.enqueue(Reply::new().text("They counted words."));
+        }
+        model.enqueue(Reply::new().text("900."));
+        let asked = ["-H", "Content-Type: application/json", "-d", &body];
+        let (status, told) = curl(&format!("{}/v1/chat/completions", served.address), &asked);
+        assert!(status == 200 && told.contains("900."), "{status} {told}");
+        let sent = model.requests();
+        assert_eq!(sent.len(), requests, "{limits}");
+        let last = sent.last().unwrap().json();
+        assert!(shown.contains(&last["messages"].as_array().unwrap().len()), "{limits}: {last}");
+        assert_eq!(last.to_string().contains("They counted words."), requests == 2, "{limits}");
+    }
+}
+
 // A model that the configuration serves is asked as it is: the request has the client's words alone, and its document.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_served_without_the_agent_under_its_own_name() {

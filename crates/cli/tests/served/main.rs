@@ -332,7 +332,7 @@ fn what_is_wrong_with_the_options_is_said_at_once() {
     };
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    failed(&["--port", &port, "docs/examples/inbox"], 3, "in use already");
+    failed(&["--port", &port, "docs/examples/inbox"], 3, "already in use");
     failed(&["--port", "0", "docs/nowhere"], 3, "docs/nowhere: no such file or directory");
     failed(&["--port", "0", "--host", "0.0.0.0"], 3, "attache keys add");
     failed(&["--port", "70000"], 2, "70000");

@@ -49,7 +49,7 @@ fn a_variable_that_is_not_set_is_told_with_its_line() {
         "attache.toml:3: mcp.a.bearer needs the variable NOT_SET, which is not set; set it, or write \
          ${NOT_SET:-default}"
     );
-    assert!(told[1].starts_with("attache.toml:5: mcp.b.command holds ${ALSO NOT}"), "{}", told[1]);
+    assert!(told[1].starts_with("attache.toml:5: mcp.b.command contains ${ALSO NOT}"), "{}", told[1]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn keys_of_providers_and_in_commands_are_not_written_into_the_file_and_not_shown
         config(&format!("{head}headers = {{ authorization = '${{TOKEN}}', x-team = 'leases' }}\n")).is_ok()
     );
     let told = mistakes("[mcp.x]\ncommand = 'npx server --api-key sk-canary'\n").concat();
-    assert!(told.contains("mcp.x.command is no program") && !told.contains("canary"), "{told}");
+    assert!(told.contains("mcp.x.command is not a program") && !told.contains("canary"), "{told}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn agents_that_cannot_be_are_told() {
     for (line, part) in told.iter().zip([
         ":1: a2a.a has no `url`",
         ":3: a2a.b.url must begin with https://",
-        ":4: a2a.c___d \"c___d\" is no name",
+        ":4: a2a.c___d \"c___d\" is not a valid agent name",
     ]) {
         assert!(line.contains(part), "{part}: {told:#?}");
     }
@@ -241,13 +241,13 @@ import = ['none.json']
     let told = mistakes(text);
     for part in [
         ":1: mcp.a has neither `command` nor `url`",
-        ":4: mcp.b.url stands beside `command`",
-        ":6: mcp.c.command is no program, since it holds blanks; arguments are items of their own: command = [\"npx\", …]",
+        ":4: mcp.b.url is set together with `command`",
+        ":6: mcp.c.command is not a program, since it contains spaces; write arguments as separate items: command = [\"npx\", …]",
         ":8: mcp.d.url must begin with https://",
-        ":9: mcp.d.env goes with `command`",
-        ":10: mcp.e f \"e f\" is no name",
-        ":14: mcp.g.headers.a b is no name of a header",
-        ":17: mcp.h.bearer goes with `url`",
+        ":9: mcp.d.env requires `command`",
+        ":10: mcp.e f \"e f\" is not a valid server name",
+        ":14: mcp.g.headers.a b is not a valid header name",
+        ":17: mcp.h.bearer requires `url`",
         ":19: mcp.import[0] names /project/none.json",
     ] {
         let part = part.replace("/project/", "");
@@ -313,14 +313,14 @@ base_url = 'https://llm.example/v1'
 family = 'work'
 ";
     let told = config(text).unwrap().registry(Registry::bundled()).unwrap_err().to_string();
-    assert!(told.contains("attache.toml:1: capabilities.wrok counts for no model"), "{told}");
+    assert!(told.contains("attache.toml:1: capabilities.wrok applies to no model"), "{told}");
     assert!(told.contains("did you mean `work`?"), "{told}");
     assert!(config(&text.replace("wrok", "work")).unwrap().registry(Registry::bundled()).is_ok());
 }
 
 #[test]
 fn a_limit_of_cost_needs_prices() {
-    assert!(mistakes("[limits]\ncost = 0.5\n")[0].contains("nothing says what models cost"));
+    assert!(mistakes("[limits]\ncost = 0.5\n")[0].contains("there are no prices of models"));
     assert!(config("[limits]\ncost = 0.5\n[prices]\ncurrency = 'USD'\nmodels = {}\n").is_ok());
 }
 
@@ -344,7 +344,7 @@ fn commands_that_cannot_be_allowed_are_told() {
     let told = mistakes(text);
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(told[0].starts_with("attache.toml:4: tools.command[1]"), "{told:?}");
-    assert!(told[1].contains("<path> is none of <text>"), "{told:?}");
+    assert!(told[1].contains("<path> is not one of <text>"), "{told:?}");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn types_of_uploads_are_media_types() {
     let told = mistakes("[server.limits]\nupload_types = ['.pdf', 'pdf', 'image/*', '*/png']\n");
     let expected = [".pdf", "pdf", "*/png"].map(|name| {
         format!(
-            ":2: server.limits.upload_types names {name:?}, which is no media type; such as `application/pdf`"
+            ":2: server.limits.upload_types contains {name:?}, which is not a media type; such as `application/pdf`"
         )
     });
     assert_eq!(told.len(), expected.len(), "{told:#?}");

@@ -2,9 +2,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use attache_agent::{Agent, EntryKind, MemoryJournal, Verdict};
+use attache_agent::{Agent, EntryKind, MemoryJournal, RunInput, Verdict};
 use attache_config::{BusySetting, Config, ConfigFile, DisconnectSetting, SessionsPlace, schema};
-use attache_core::Effect;
+use attache_core::{Effect, Message};
 use attache_models::Registry;
 
 use crate::{config, variable};
@@ -94,6 +94,26 @@ async fn an_agent_has_all_that_the_file_says_of_agents() {
     assert!(matches!(&entries[0].kind, EntryKind::Started(started) if started.limits.max_steps == 3));
 }
 
+// A47
+#[tokio::test]
+async fn a_conversation_is_compacted_above_the_tokens_that_the_file_says() {
+    let long = "word ".repeat(100);
+    for (limits, compacts) in [("compact_above = 300", true), ("", false)] {
+        let config = config(&format!("[limits]\n{limits}\n")).unwrap();
+        let model = Registry::bundled().model("offline/extractive").unwrap();
+        let agent = config.agent(Agent::builder(model)).unwrap().build().unwrap();
+        let history = (0..20).map(|at| match at % 2 {
+            0 => Message::user(&*long).shared(),
+            _ => Message::assistant(&*long).shared(),
+        });
+        let journal = Arc::new(MemoryJournal::new());
+        let input = RunInput::from("What is it?").with_history(history);
+        agent.run_in(journal.clone(), input).outcome().await.unwrap();
+        let acted = journal.entries().iter().any(|entry| matches!(entry.kind, EntryKind::Compacted(_)));
+        assert_eq!(acted, compacts, "{limits}");
+    }
+}
+
 #[test]
 fn servers_of_other_clients_are_taken_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +149,7 @@ fn servers_of_other_clients_are_taken_over() {
     .unwrap();
     fs::write(folder.path().join("editor.json"), "{\n\n,}").unwrap();
     let told = Config::of([ConfigFile::read(&path).unwrap()], &variable).unwrap_err().to_string();
-    assert!(told.contains("claude.json:1: mcpServers.a holds ${input:key}"), "{told}");
+    assert!(told.contains("claude.json:1: mcpServers.a contains ${input:key}"), "{told}");
     assert!(told.contains("editor.json:3: is no JSON"), "{told}");
 }
 
@@ -149,7 +169,7 @@ fn files_of_editors_have_comments_and_variables_of_their_own() {
     assert!(shown.len() == 1 && shown[0].ends_with("a//b\" /*"), "{shown:?}");
     assert!(format!("{:?}", config.mcp_servers()).contains("args: 2,"), "{:?}", config.mcp_servers());
     let told: Vec<String> = config.left_out().iter().map(ToString::to_string).collect();
-    assert!(told[0].contains("mcp.json:7: servers.b holds ${input:key}"), "{told:?}");
+    assert!(told[0].contains("mcp.json:7: servers.b contains ${input:key}"), "{told:?}");
     assert!(told[1].contains("mcp.json:8: servers.c needs the variable workspaceFolder"), "{told:?}");
     // An unfinished comment is an unfinished file.
     for broken in
@@ -308,16 +328,16 @@ fn mistakes_in_the_section_of_a_server_are_told() {
         ("[server.jwt]\nissuer = 'login'\naudience = 'a'\n", "server.jwt.issuer must begin with https://"),
         (
             "[server.jwt]\nissuer = 'https://a.example'\naudience = []\n",
-            "server.jwt.audience names no audience",
+            "server.jwt.audience contains no audience",
         ),
         ("[server.jwt]\nissuer = 'https://a.example'\n", "audience"),
         (
             "[server.jwt]\nissuer = 'https://a.example'\naudience = 'a'\nalgorithms = ['none']\n",
-            "server.jwt.algorithms names \"none\"",
+            "server.jwt.algorithms contains \"none\"",
         ),
         (
             "[server.jwt]\nissuer = 'https://a.example'\naudience = 'a'\nscope_prefix = 'a:'\n",
-            "server.jwt.scope_prefix stands without",
+            "server.jwt.scope_prefix requires",
         ),
         ("[server.dialects]\nchat = false\n", "server.dialects.chat is not known"),
         ("[server]\ndisconnect = 'leave'\n", "server.disconnect"),
@@ -325,18 +345,18 @@ fn mistakes_in_the_section_of_a_server_are_told() {
         ("[server]\nexpiry_seconds = 0\n", "server.expiry_seconds"),
         (
             "[server]\norigins = ['https://a.example']\nheaders = ['x tenant']\n",
-            "server.headers names \"x tenant\", which is no name of a header",
+            "server.headers contains \"x tenant\", which is not a valid header name",
         ),
-        ("[server]\nheaders = ['x-tenant']\n", "server.headers stands without `origins`"),
-        ("[server]\norigins = ['*']\n", "server.origins names \"*\", which is no origin"),
-        ("[server]\norigins = ['https://app.example.org/']\n", "server.origins names"),
-        ("[server]\norigins = ['app.example.org']\n", "server.origins names"),
-        ("[server]\norigins = ['https://App.example.org']\n", "server.origins names"),
-        ("[server]\norigins = ['https://app.example.org:443']\n", "server.origins names"),
-        ("[server]\nframes = ['https://app.example.org/']\n", "server.frames names"),
-        ("[server]\nframes = ['tauri://localhost']\n", "server.frames names"),
-        ("[server]\nbase_path = '/*x'\n", "server.base_path is no plain path"),
-        ("[server]\nbase_path = '/a//{b}'\n", "server.base_path is no plain path"),
+        ("[server]\nheaders = ['x-tenant']\n", "server.headers requires `origins`"),
+        ("[server]\norigins = ['*']\n", "server.origins contains \"*\", which is not an origin"),
+        ("[server]\norigins = ['https://app.example.org/']\n", "server.origins contains"),
+        ("[server]\norigins = ['app.example.org']\n", "server.origins contains"),
+        ("[server]\norigins = ['https://App.example.org']\n", "server.origins contains"),
+        ("[server]\norigins = ['https://app.example.org:443']\n", "server.origins contains"),
+        ("[server]\nframes = ['https://app.example.org/']\n", "server.frames contains"),
+        ("[server]\nframes = ['tauri://localhost']\n", "server.frames contains"),
+        ("[server]\nbase_path = '/*x'\n", "server.base_path is not a plain path"),
+        ("[server]\nbase_path = '/a//{b}'\n", "server.base_path is not a plain path"),
     ] {
         let told = config(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
         assert!(told.contains(message), "{text}: {told}");

@@ -1,7 +1,6 @@
-//! Recorded provider traffic: serving it, and what its answers hold.
+//! Recorded provider traffic: what its answers hold.
 
 mod index;
-mod player;
 
 #[cfg(test)]
 mod tests;
@@ -9,4 +8,3 @@ mod tests;
 pub use self::index::{
     CassetteIndex, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage, IndexedCassette,
 };
-pub use self::player::{CassettePlayer, PlayerOptions, RequestMismatch};

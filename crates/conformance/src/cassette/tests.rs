@@ -1,4 +1,4 @@
-//! The recordings of the repository, read, judged and served.
+//! The recordings of the repository, read and judged.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use attache_transport::cassette::{Cassette, Interaction, RecordedBody};
 use serde_json::{Value, json};
 
-use super::{CassetteIndex, CassettePlayer, PlayerOptions};
-use crate::mock::Writes;
+use super::CassetteIndex;
 use crate::testing::Request;
 use crate::{
     Api, MockProvider, Reply, ReplyUsage, Rules, Server, Violation, validate_chat_with,
@@ -189,47 +188,6 @@ fn the_rules_agree_with_what_real_servers_accepted_and_refused() {
     let mild: Vec<_> = too_mild.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(mild, names(NOT_OF_THE_BODY), "{too_mild:#?}");
     assert_eq!((accepted, refused), (243, 10));
-}
-
-#[tokio::test]
-async fn a_player_serves_a_recording_in_chosen_writes() {
-    let cassette = load(
-        "openai-chat/rig_openai_raw_capture_agent_matrix_chat_streamed_tool_run_records_distinct_raw_135b.json",
-    );
-    for seed in 0..3 {
-        let options = PlayerOptions::new().with_writes(Writes::Seeded(seed));
-        let player = CassettePlayer::start(cassette.clone(), options).await.expect("a free port");
-        for interaction in &cassette.interactions {
-            let answer =
-                Request::post(player.url(), "/v1/chat/completions", "{}").send().await.expect("an answer");
-            assert_eq!(answer.status.as_u16(), interaction.response.status);
-            assert_eq!(answer.body(), interaction.response.body.bytes());
-            assert_eq!(answer.headers["content-type"], interaction.response.headers["content-type"]);
-            assert!(answer.chunks.len() > 1);
-        }
-        let past = Request::post(player.url(), "/", "{}").send().await.expect("an answer");
-        assert_eq!(past.status, 418);
-        assert_eq!(player.requests().len(), cassette.interactions.len() + 1);
-        assert_eq!(player.mismatches().len(), 0);
-    }
-}
-
-#[tokio::test]
-async fn a_player_compares_requests_but_for_what_is_ignored_or_was_cut() {
-    let cassette =
-        load("openai-chat/pyd_test_openai_test_document_as_binary_content_input_with_tool_8af5.json");
-    let options = PlayerOptions::new().with_compared_requests(["/messages/*/name"]);
-    let player = CassettePlayer::start(cassette.clone(), options).await.expect("a free port");
-    let mut body = cassette.interactions[0].request.body.json().expect("a JSON body");
-    body["messages"][0]["content"][1]["file"]["file_data"] = json!("data:application/pdf;base64,other");
-    body["messages"][0]["name"] = json!("ann");
-    Request::chat(player.url(), &body).send().await.expect("an answer");
-    assert_eq!(player.mismatches().len(), 0);
-
-    Request::chat(player.url(), &body).send().await.expect("an answer");
-    let mismatches = player.mismatches();
-    assert_eq!((mismatches.len(), mismatches[0].interaction), (1, 1));
-    assert!(mismatches[0].differences.iter().any(|difference| difference.pointer == "/messages/1"));
 }
 
 /// Every member of a JSON value as a path; items of a list share theirs, and what stands in `stops` is one.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use attache_core::message::UserOrigin;
 use attache_core::{
-    AssistantPart, ContentTree, Message, ModelCapabilities, ResultStatus, ToolCall, ToolResult, UserMessage,
-    UserPart,
+    AssistantPart, ContentTree, Document, MediaKind, Message, ModelCapabilities, ResultStatus, ToolCall,
+    ToolResult, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -45,7 +45,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[expect(missing_debug_implementations, reason = "it holds functions")]
 #[derive(Clone, Copy)]
 pub struct Growing<'a> {
-    /// The model, which is given documents where it takes them.
+    /// The model, which is given documents where it takes them, and no more files than a request to it holds.
     pub takes: &'a ModelCapabilities,
     /// The number of documents that the results of one turn may hold.
     pub most_inside: usize,
@@ -60,13 +60,14 @@ impl Growing<'_> {
     pub fn requests(&self, steps: &[Step]) -> Vec<Vec<Arc<Message>>> {
         let mut messages = vec![Message::system("You are a clerk.").shared(), Message::user("Go.").shared()];
         let mut requests = vec![messages.clone()];
+        let mut files = 0;
         for (number, step) in (0_u32..).zip(steps) {
             let calls = (0_u32..).zip(&step.calls);
             let calls: Vec<ToolCall> = calls.map(|(at, made)| (self.call)(number, at, made)).collect();
             let thought = step.thought.then(|| (self.thought)(number)).flatten();
             let said = [thought, AssistantPart::text(step.text.as_str())].into_iter();
             messages.push(assistant(said.chain(calls.iter().map(|call| call.clone().into()))).shared());
-            let (returned, beside) = self.returned(&calls, &step.calls);
+            let (returned, beside) = self.returned(&calls, &step.calls, &mut files);
             messages.push(match calls.is_empty() {
                 true => Message::user("Go on.").shared(),
                 false => results(returned).shared(),
@@ -85,20 +86,32 @@ impl Growing<'_> {
         requests
     }
 
-    /// The results of a turn, and the documents that follow them.
-    fn returned(&self, calls: &[ToolCall], made: &[Made]) -> (Vec<ToolResult>, Vec<Option<UserPart>>) {
+    /// The results of a turn, and the documents that follow them; `files` counts those of the conversation.
+    fn returned(
+        &self,
+        calls: &[ToolCall],
+        made: &[Made],
+        files: &mut u64,
+    ) -> (Vec<ToolResult>, Vec<Option<UserPart>>) {
         let (mut returned, mut beside) = (Vec::new(), Vec::new());
+        let mut fits = |document: &Document| {
+            let is_image = document.media_type().kind() == MediaKind::Image;
+            *files += u64::from(!is_image);
+            is_image || self.takes.files.max_files.is_none_or(|most| *files <= most)
+        };
         for (at, (call, made)) in calls.iter().zip(made).enumerate() {
             let status = if made.failed { ResultStatus::Error } else { Default::default() };
             let result = ToolResult::new(call, status, ContentTree::text(&made.result));
             let inside = at < self.most_inside && self.takes.tool_result.accepts(pdf("x").media_type());
             if made.document && !inside {
                 let documents = [pdf("b.pdf"), png("b.png")].into_iter();
-                let taken =
-                    documents.filter(|document| self.takes.beside_result.accepts(document.media_type()));
+                let taken = documents.filter(|document| {
+                    self.takes.beside_result.accepts(document.media_type()) && fits(document)
+                });
                 beside.extend(taken.flat_map(|document| [UserPart::text("A file:"), document.into()]));
             }
-            let held = (made.document && inside).then(|| UserPart::Document(pdf("b.pdf")));
+            let held =
+                (made.document && inside).then(|| pdf("b.pdf")).filter(&mut fits).map(UserPart::Document);
             returned.push(routed(result, [held]));
         }
         (returned, beside)

@@ -187,10 +187,6 @@ impl MockProvider {
         self.shared.files.resolve(api, &mut documents);
         documents
     }
-
-    pub(crate) fn received(&self) -> usize {
-        self.shared.log.received()
-    }
 }
 
 impl Drop for MockProvider {

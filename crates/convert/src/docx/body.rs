@@ -1,8 +1,11 @@
 //! The body of a document, paragraph by paragraph.
 
+use super::form::Form;
 use super::parts::Parts;
 use crate::flow::Flow;
+use crate::formula::Formula;
 use crate::output::one_line;
+use crate::symbol_fonts::{shown, sign};
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Text boxes inside each other.
@@ -25,7 +28,8 @@ const SKIPPED: &[&str] = &[
     "trPrChange",
     "tblGrid",
     "tblPr",
-    "ruby",
+    "rt",
+    "rubyPr",
 ];
 
 /// A body that is being read.
@@ -42,7 +46,15 @@ pub(super) struct Body<'o, 'p> {
     hidden: bool,
     /// True if it is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
-    in_run_properties: bool,
+    /// True inside of a run, and inside of the properties of a paragraph, which are also those of its mark.
+    in_run: bool,
+    in_properties: bool,
+    /// The font that the run names.
+    font: String,
+    formula: Formula,
+    form: Option<Form>,
+    /// The fields that began in this paragraph: where the text of their instructions begins, until their results do.
+    fields: Vec<Option<usize>>,
     /// The number of pages that have ended since the page that is being written.
     breaks: usize,
     /// The number of pages so far.
@@ -57,6 +69,9 @@ struct Paragraph {
     list: Option<String>,
     level: Option<usize>,
     outline: Option<usize>,
+    /// True if its mark is deleted, so that it goes on with the next one, and if the mark is hidden.
+    deleted: bool,
+    hidden: bool,
 }
 
 /// A cell whose properties come before its content.
@@ -77,7 +92,12 @@ impl<'o, 'p> Body<'o, 'p> {
             in_text: false,
             hidden: false,
             raised: false,
-            in_run_properties: false,
+            in_run: false,
+            in_properties: false,
+            font: String::new(),
+            formula: Formula::default(),
+            form: None,
+            fields: Vec::new(),
             breaks: 0,
             pages: 1,
             paged,
@@ -99,6 +119,7 @@ impl<'o, 'p> Body<'o, 'p> {
                         if std::mem::take(&mut self.raised) && !self.flow.ends_blank() {
                             self.flow.text("^");
                         }
+                        let text = shown(&self.font, &text, self.flow.output);
                         self.flow.text(&text);
                     }
                     false
@@ -118,7 +139,8 @@ impl<'o, 'p> Body<'o, 'p> {
         }
     }
 
-    pub(super) fn finish(self) {
+    pub(super) fn finish(mut self) {
+        self.formula.finish(&mut self.flow);
         self.flow.finish();
     }
 
@@ -142,33 +164,57 @@ impl<'o, 'p> Body<'o, 'p> {
     fn open(&mut self, tag: &Tag<'_>) -> bool {
         let name = tag.name();
         if SKIPPED.contains(&name) {
+            self.paragraph.deleted |= self.in_properties && matches!(name, "del" | "moveFrom");
             return true;
+        }
+        if !self.formula.is_none() {
+            self.formula.open(tag, &mut self.flow);
+        }
+        if let Some(form) = &mut self.form {
+            form.open(tag);
         }
         match name {
             "p" => {
                 self.begin_cell();
                 self.paragraph = Paragraph::default();
+                (self.in_run, self.hidden) = (false, false);
             }
+            "pPr" => self.in_properties = true,
             "pStyle" => self.paragraph.style = tag.attr("val"),
             "numId" => self.paragraph.list = tag.attr("val"),
             "ilvl" => self.paragraph.level = tag.number("val"),
             "outlineLvl" => self.paragraph.outline = tag.number("val"),
-            "rPr" => self.in_run_properties = true,
-            "r" => (self.hidden, self.raised) = (false, false),
-            "vertAlign" if self.in_run_properties => {
+            "r" => {
+                (self.in_run, self.hidden, self.raised) = (true, false, false);
+                self.font.clear();
+            }
+            "rFonts" if self.in_run => {
+                self.font = tag.attr("ascii").or_else(|| tag.attr("hAnsi")).unwrap_or_default();
+            }
+            "vertAlign" if self.in_run => {
                 self.raised = tag.attr("val").is_some_and(|value| value == "superscript");
             }
-            "vanish" if self.in_run_properties => {
-                self.hidden =
-                    tag.attr("val").is_none_or(|value| !matches!(value.as_str(), "0" | "false" | "off"));
+            "vanish" => {
+                let is_hidden = tag.is_not_off("val");
+                if self.in_run {
+                    self.hidden = is_hidden;
+                } else if self.in_properties {
+                    self.paragraph.hidden = is_hidden;
+                }
             }
             "t" => self.in_text = true,
+            "fldChar" => self.field(tag),
+            // Their content is hidden, too.
+            "drawing" | "pict" | "object" if self.hidden => return true,
             _ if self.hidden => {}
-            "tab" if !self.in_run_properties => self.flow.text("\t"),
-            "cr" => self.flow.text("\n"),
-            "br" if tag.attr("type").is_none_or(|kind| kind == "textWrapping") => self.flow.text("\n"),
+            // In the properties of a paragraph it is a place to which a tab leads.
+            "tab" | "ptab" if !self.in_properties => self.flow.text("\t"),
+            // A break of a line, a column or a page.
+            "br" | "cr" => self.flow.text("\n"),
             "noBreakHyphen" => self.flow.text("-"),
             "sym" => self.symbol(tag),
+            "oMath" if self.formula.is_none() => self.formula.open(tag, &mut self.flow),
+            "checkBox" | "ddList" => self.form = Form::of(name),
             "lastRenderedPageBreak" => self.page_break(),
             "footnoteReference" => self.note("footnote", tag),
             "endnoteReference" => self.note("endnote", tag),
@@ -203,10 +249,22 @@ impl<'o, 'p> Body<'o, 'p> {
     }
 
     fn close(&mut self, name: &str) {
+        if !self.formula.is_none() {
+            self.formula.close(name, &mut self.flow);
+        }
         match name {
+            "checkBox" | "ddList" => {
+                if let Some(form) = self.form.take() {
+                    self.flow.text(form.shown());
+                    // It stands among the instructions of its field, and is no part of them.
+                    if let Some(Some(instructions)) = self.fields.last_mut() {
+                        *instructions = self.flow.len();
+                    }
+                }
+            }
             "t" => self.in_text = false,
-            "rPr" => self.in_run_properties = false,
-            "r" => self.hidden = false,
+            "pPr" => self.in_properties = false,
+            "r" => (self.in_run, self.hidden) = (false, false),
             "p" => self.end_paragraph(),
             "txbxContent" => {
                 if let Some((paragraph, text)) = self.boxes.pop() {
@@ -247,6 +305,11 @@ impl<'o, 'p> Body<'o, 'p> {
 
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
+        // Without its mark, what is left of it belongs to the next one; if nothing is, it does not count.
+        if paragraph.deleted || paragraph.hidden && self.flow.is_blank() {
+            return;
+        }
+        self.fields.clear();
         let style = paragraph.style.as_deref();
         let outline =
             paragraph.outline.or_else(|| self.parts.styles.outline(style?)).filter(|level| *level < 9);
@@ -255,7 +318,8 @@ impl<'o, 'p> Body<'o, 'p> {
             let text = self.flow.take();
             if !text.trim().is_empty() {
                 self.flow.text(mark.trim_start_matches("- "));
-                self.flow.text(&text);
+                // A chapter begins with the break of a page.
+                self.flow.text(text.trim_start());
             }
             self.flow.end_heading(outline + 1);
         } else {
@@ -293,23 +357,27 @@ impl<'o, 'p> Body<'o, 'p> {
         (mark, level.min(8))
     }
 
+    /// A mark of a field: it begins, its result begins, or it ends.
+    fn field(&mut self, tag: &Tag<'_>) {
+        let kind = tag.attr("fldCharType").unwrap_or_default();
+        let instructions = match kind.as_str() {
+            "begin" => return self.fields.push(Some(self.flow.len())),
+            "separate" => self.fields.last_mut().and_then(Option::take),
+            _ => self.fields.pop().flatten(),
+        };
+        // The results of fields inside the instructions are part of these.
+        if let Some(instructions) = instructions {
+            self.flow.truncate(instructions);
+        }
+    }
+
     fn symbol(&mut self, tag: &Tag<'_>) {
         let code = tag.attr("char").and_then(|code| u32::from_str_radix(&code, 16).ok());
         let font = tag.attr("font").unwrap_or_default();
-        let sign = match code {
-            Some(0xF0B7 | 0xF0A7 | 0xF0A8 | 0x00B7) => '\u{2022}',
-            Some(0xF0FC | 0xF0FE | 0x00FC | 0x00FE) if font.starts_with("Wingdings") => '\u{2611}',
-            Some(0xF06F | 0x006F | 0xF071) if font.starts_with("Wingdings") => '\u{2610}',
-            Some(0xF0E0 | 0x00E0) if font.starts_with("Wingdings") => '\u{2192}',
-            Some(code @ 0xF020..=0xF07E) => {
-                char::from_u32(code & 0x7f).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            Some(code) if !(0xE000..=0xF8FF).contains(&code) => {
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            _ => char::REPLACEMENT_CHARACTER,
-        };
-        self.flow.text(sign.encode_utf8(&mut [0; 4]));
+        let sign = code.map_or(char::REPLACEMENT_CHARACTER, |code| sign(&font, code));
+        let sign = String::from(sign);
+        self.flow.output.unreadable(&sign);
+        self.flow.text(&sign);
     }
 
     fn note(&mut self, kind: &'static str, tag: &Tag<'_>) {

@@ -19,24 +19,32 @@ const MAX_LABEL: usize = 40;
 /// The lists of a document, and how far they are counted.
 #[derive(Default)]
 pub(super) struct Numbering {
-    kinds: HashMap<String, Vec<Level>>,
+    kinds: HashMap<String, Levels>,
     lists: HashMap<String, List>,
     counters: HashMap<String, [Option<u32>; LEVELS]>,
     restarted: HashSet<(String, usize)>,
 }
 
-#[derive(Clone, Default)]
+/// The levels of a kind of lists, or those of a list that are its own.
+type Levels = Vec<Option<Level>>;
+
+#[derive(Default)]
 struct Level {
     start: u32,
     format: String,
     text: String,
     style: Option<String>,
+    /// True if its label has figures for all numbers, as in `1.01` below `Article I`.
+    legal: bool,
+    /// It begins anew behind an item of any of so many levels; of all above it if it does not say so.
+    restart: Option<usize>,
 }
 
 #[derive(Default)]
 struct List {
     kind: String,
     starts: HashMap<usize, u32>,
+    levels: Levels,
 }
 
 impl Numbering {
@@ -53,42 +61,63 @@ impl Numbering {
     }
 
     fn add(&mut self, xml: &mut Xml<'_>) -> Result<(), Stop> {
-        let (mut kind, mut levels) = (None, Vec::new());
+        let (mut kind, mut levels) = (None, Levels::new());
         let (mut id, mut list) = (None, List::default());
-        let mut overridden = None;
+        let (mut at, mut level) = (0, Level::default());
+        // Kinds that have the levels of a style, and the kinds by whose levels styles are made.
+        let (mut linked, mut styles) = (HashMap::new(), HashMap::new());
         loop {
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
-                    "abstractNum" => (kind, levels) = (tag.attr("abstractNumId"), Vec::new()),
-                    "lvl" if kind.is_some() && levels.len() < LEVELS => {
-                        levels.push(Level { start: 1, ..Level::default() });
+                    "abstractNum" => (kind, levels) = (tag.attr("abstractNumId"), Levels::new()),
+                    "lvl" => {
+                        at = tag.number("ilvl").unwrap_or(levels.len());
+                        level = Level { start: 1, ..Level::default() };
                     }
-                    "start" => set(&mut levels, |level| level.start = tag.number("val").unwrap_or(1)),
-                    "numFmt" => set(&mut levels, |level| level.format = tag.attr("val").unwrap_or_default()),
-                    "lvlText" => set(&mut levels, |level| level.text = tag.attr("val").unwrap_or_default()),
-                    "pStyle" => set(&mut levels, |level| level.style = tag.attr("val")),
+                    "start" => level.start = tag.number("val").unwrap_or(1),
+                    "numFmt" => level.format = tag.attr("val").unwrap_or_default(),
+                    "lvlText" => level.text = tag.attr("val").unwrap_or_default(),
+                    "pStyle" => level.style = tag.attr("val"),
+                    "isLgl" => level.legal = tag.is_not_off("val"),
+                    "lvlRestart" => level.restart = tag.number("val"),
+                    link @ ("numStyleLink" | "styleLink") => {
+                        let (kind, style) = (kind.clone(), tag.attr("val"));
+                        match kind.zip(style).filter(|_| styles.len() + linked.len() < MAX_LISTS) {
+                            Some((kind, style)) if link == "styleLink" => _ = styles.insert(style, kind),
+                            Some((kind, style)) => _ = linked.insert(kind, style),
+                            None => {}
+                        }
+                    }
                     "num" => (id, list) = (tag.attr("numId"), List::default()),
                     "abstractNumId" => list.kind = tag.attr("val").unwrap_or_default(),
-                    "lvlOverride" => overridden = tag.number::<usize>("ilvl"),
-                    "startOverride" => {
-                        if let Some(level) = overridden.filter(|level| *level < LEVELS) {
-                            list.starts.insert(level, tag.number("val").unwrap_or(1));
-                        }
+                    "lvlOverride" => at = tag.number("ilvl").unwrap_or(LEVELS),
+                    "startOverride" if at < LEVELS => {
+                        list.starts.insert(at, tag.number("val").unwrap_or(1));
                     }
                     _ => {}
                 },
                 Node::Close(name) => match &*name {
+                    "lvl" if at < LEVELS => {
+                        let own = if kind.is_some() { &mut levels } else { &mut list.levels };
+                        own.resize_with(own.len().max(at + 1), || None);
+                        if let Some(place) = own.get_mut(at) {
+                            *place = Some(std::mem::take(&mut level));
+                        }
+                    }
                     "abstractNum" => {
                         if let Some(kind) = kind.take().filter(|_| self.kinds.len() < MAX_LISTS) {
                             self.kinds.insert(kind, std::mem::take(&mut levels));
                         }
                     }
                     "num" => {
+                        let style = linked.get(&list.kind).and_then(|style| styles.get(style));
+                        if let Some(kind) = style {
+                            list.kind.clone_from(kind);
+                        }
                         if let Some(id) = id.take().filter(|_| self.lists.len() < MAX_LISTS) {
                             self.lists.insert(id, std::mem::take(&mut list));
                         }
                     }
-                    "lvlOverride" => overridden = None,
                     _ => {}
                 },
                 Node::End => return Ok(()),
@@ -97,20 +126,28 @@ impl Numbering {
         }
     }
 
+    /// Forgets how far the lists are counted.
+    pub(super) fn restart(&mut self) {
+        self.counters.clear();
+        self.restarted.clear();
+    }
+
     /// The level of a list that belongs to a style.
     pub(super) fn level_of(&self, list: &str, style: &str) -> Option<usize> {
         let levels = self.kinds.get(&self.lists.get(list)?.kind)?;
-        levels.iter().position(|level| level.style.as_deref() == Some(style))
+        levels.iter().position(|level| level.as_ref().and_then(|level| level.style.as_deref()) == Some(style))
     }
 
     /// The label of the next paragraph of a list at this level, such as `2.1`; `-` for bullets.
     pub(super) fn next(&mut self, list: &str, level: usize) -> String {
         let level = level.min(LEVELS - 1);
         let Some(found) = self.lists.get(list) else { return "-".to_owned() };
-        let Some(levels) = self.kinds.get(&found.kind).filter(|levels| !levels.is_empty()) else {
-            return "-".to_owned();
+        let levels = self.kinds.get(&found.kind);
+        let level_at = |at: usize| {
+            let own = found.levels.get(at).and_then(Option::as_ref);
+            own.or_else(|| levels?.get(at)?.as_ref())
         };
-        let start = |at: usize| levels.get(at).map_or(1, |level| level.start);
+        let start = |at: usize| level_at(at).map_or(1, |level| level.start);
         let counters = self.counters.entry(found.kind.clone()).or_default();
         if let Some(first) = found.starts.get(&level)
             && self.restarted.len() < MAX_LISTS
@@ -126,11 +163,11 @@ impl Numbering {
                 counter.get_or_insert(start(at));
             } else if at == level {
                 *counter = Some(counter.map_or(start(at), |count| count.saturating_add(1)));
-            } else {
+            } else if level < level_at(at).and_then(|level| level.restart).unwrap_or(at) {
                 *counter = None;
             }
         }
-        let Some(this) = levels.get(level) else { return "-".to_owned() };
+        let Some(this) = level_at(level) else { return "-".to_owned() };
         if this.format == "bullet" {
             return "-".to_owned();
         }
@@ -141,7 +178,9 @@ impl Numbering {
             match digit.and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1)) {
                 Some(at) if at < LEVELS => {
                     characters.next();
-                    let format = levels.get(at).map_or("decimal", |level| level.format.as_str());
+                    let format = level_at(at).map_or("decimal", |level| level.format.as_str());
+                    let is_plain = matches!(format, "decimalZero" | "none");
+                    let format = if this.legal && !is_plain { "decimal" } else { format };
                     let count = counters.get(at).copied().flatten().unwrap_or_else(|| start(at));
                     label.push_str(&numeral(count, format));
                 }
@@ -149,11 +188,5 @@ impl Numbering {
             }
         }
         label.trim().chars().filter(|c| !c.is_control()).take(MAX_LABEL).collect()
-    }
-}
-
-fn set(levels: &mut [Level], change: impl FnOnce(&mut Level)) {
-    if let Some(level) = levels.last_mut() {
-        change(level);
     }
 }

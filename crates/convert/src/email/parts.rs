@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use memchr::memmem;
 
+use super::flowed::Flowed;
 use super::header::{Structured, name_and_value, unfolded};
 use super::{transfer, words};
 
@@ -96,6 +97,15 @@ impl Entity {
     pub(super) fn charset(&self) -> Option<String> {
         // Some programs take the quotes of another language.
         self.parameters.get("charset").map(|charset| charset.trim_matches('\'').to_owned())
+    }
+
+    /// The way to join the lines of its text, if they are to be joined.
+    pub(super) fn flowed(&self) -> Option<Flowed> {
+        let is = |name: &str, value: &str| {
+            self.parameters.get(name).is_some_and(|said| said.trim().eq_ignore_ascii_case(value))
+        };
+        let is_flowed = self.media == "text/plain" && is("format", "flowed");
+        is_flowed.then(|| Flowed { delete_space: is("delsp", "yes") })
     }
 
     pub(super) fn boundary(&self) -> &str {

@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, ISO_2022_JP};
 
 use super::transfer;
-use crate::charset;
+use crate::charset::{self, Decoded};
 
 /// Longer names of charsets are no names.
 const MAX_LABEL: usize = 60;
@@ -134,8 +134,8 @@ fn unbase(content: &str) -> Option<Vec<u8>> {
 /// Bytes in a charset as text. They are guessed at if the charset is unknown or none of its text; `None` if no guess
 /// fits.
 pub(super) fn in_charset(bytes: &[u8], label: &str) -> Option<String> {
-    if label.eq_ignore_ascii_case("utf-7") {
-        return Some(utf_7(&String::from_utf8_lossy(bytes)));
+    if is_utf_7(label) {
+        return Some(utf_7(bytes));
     }
     let Some(encoding) = Encoding::for_label_no_replacement(label.as_bytes()) else {
         let text = charset::decode(bytes, None)?.text;
@@ -173,10 +173,24 @@ fn without_idle_escapes(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Bytes as text: in UTF-7, which nothing but e-mails is in, or as [`charset::decode`] reads them.
+pub(super) fn text_in<'b>(bytes: &'b [u8], label: Option<&str>) -> Option<Decoded<'b>> {
+    match label.is_some_and(is_utf_7) {
+        true => Some(Decoded::known(utf_7(bytes))),
+        false => charset::decode(bytes, label),
+    }
+}
+
+fn is_utf_7(label: &str) -> bool {
+    let label = label.trim();
+    label.eq_ignore_ascii_case("utf-7") || label.eq_ignore_ascii_case("unicode-1-1-utf-7")
+}
+
 /// UTF-7 (RFC 2152): UTF-16 in base64 between `+` and what is no base64.
-fn utf_7(text: &str) -> String {
+fn utf_7(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = &*text;
     while let Some((plain, behind)) = rest.split_once('+') {
         out.push_str(plain);
         let digits = behind.len()

@@ -193,8 +193,9 @@ impl Pattern {
                 'E' | 'e' if matches!(characters.peek(), Some('+' | '-')) => return None,
                 '/' if place != Place::Before => return None,
                 '@' => return None,
-                'G' | 'g' => {
-                    // The word General.
+                'G' | 'g'
+                    if characters.clone().take(6).collect::<String>().eq_ignore_ascii_case("eneral") =>
+                {
                     characters.by_ref().take(6).for_each(drop);
                     place = Place::After;
                 }

@@ -97,7 +97,13 @@ fn built_in(id: u32) -> Kind {
 fn of_code(code: &str) -> Kind {
     let (mut date, mut time) = (false, false);
     let mut characters = code.chars();
+    // The last character that is no zero.
+    let mut last = ' ';
     while let Some(c) = characters.next() {
+        let before = last;
+        if c != '0' {
+            last = c;
+        }
         match c.to_ascii_lowercase() {
             '"' => {
                 characters.find(|c| *c == '"');
@@ -120,7 +126,9 @@ fn of_code(code: &str) -> Kind {
             // Years of the eras of Japan.
             'g' if !characters.as_str().to_ascii_lowercase().starts_with("eneral") => date = true,
             'g' => break,
-            '0' | '#' | '?' if !date && !time => break,
+            // Fractions of seconds; other digits are those of a number, whatever letters stand before them.
+            '0' if time && matches!(before, '.' | ',') => {}
+            '0' | '#' | '?' => return Kind::Number(Pattern::of_code(code)),
             _ => {}
         }
     }
@@ -183,6 +191,7 @@ mod tests {
             ("ge.m.d", Kind::Moment(Moment::Date)),
             ("hh:mm", Kind::Moment(Moment::Time)),
             ("mm:ss.0", Kind::Moment(Moment::Time)),
+            ("hh:mm:ss.000", Kind::Moment(Moment::Time)),
             ("dd/mm/yyyy hh:mm", Kind::Moment(Moment::DateTime)),
             ("[h]:mm:ss", Kind::Moment(Moment::Duration)),
         ] {
@@ -190,6 +199,15 @@ mod tests {
         }
         for code in ["General", "#,##0.00 \"EUR\"", "0.00E+00", "[Red]0.0;-0.0", "\"day\" 0", "0.0%", "@"] {
             assert_eq!(of_code(code), Kind::Number(Pattern::of_code(code)), "{code}");
+        }
+        for (code, expected) in [
+            ("USD #,##0.00", "USD 1,234.50"),
+            ("CHF 0.00", "CHF 1234.50"),
+            ("EUR #,##0.00", "EUR 1,234.50"),
+            ("GBP #,##0.00", "GBP 1,234.50"),
+            ("0.00 \"h\"", "1234.50 h"),
+        ] {
+            assert_eq!(show("1234.5", of_code(code)), expected, "{code}");
         }
     }
 }

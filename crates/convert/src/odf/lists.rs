@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::numeral::numeral;
-use crate::xml::{Node, Stop, Tag, Xml};
+use crate::xml::Tag;
 
 /// Styles of lists that are kept.
 const MAX_STYLES: usize = 20_000;
@@ -23,7 +23,7 @@ pub(super) struct Lists {
     open: Option<String>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Level {
     /// The format of its number; empty for bullets.
     format: String,
@@ -35,17 +35,6 @@ struct Level {
 }
 
 impl Lists {
-    /// Reads the part of common styles.
-    pub(super) fn read(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
-        loop {
-            match xml.next()? {
-                Node::Open(tag) => self.style(&tag),
-                Node::End => return Ok(()),
-                _ => {}
-            }
-        }
-    }
-
     /// Takes an element that may belong to the style of a list.
     pub(super) fn style(&mut self, tag: &Tag<'_>) {
         match tag.name() {
@@ -88,7 +77,7 @@ impl Lists {
     pub(super) fn next(&mut self, style: &str, level: usize, start: Option<u32>) -> String {
         let level = level.min(LEVELS - 1);
         let levels = self.styles.get(style).map_or(&[][..], Vec::as_slice);
-        let first = |at: usize| levels.get(at).map_or(1, |level| level.start.max(1));
+        let first = |at: usize| levels.get(at).map_or(1, |level| level.start);
         let counters = self.counters.entry(style.to_owned()).or_default();
         for (at, counter) in counters.iter_mut().enumerate() {
             if at < level {

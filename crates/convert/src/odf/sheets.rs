@@ -63,7 +63,7 @@ pub(super) fn read(
                 "table-properties" if tag.attr("display").is_some_and(|display| display == "false") => {
                     hidden.insert(std::mem::take(&mut style));
                 }
-                "tracked-changes" | "forms" | "dde-links" | "database-ranges" | "creator" | "date"
+                "tracked-changes" | "forms" | "dde-links" | "database-ranges" | "creator"
                 | "table-source" => skip = true,
                 "table" if !in_sheet => {
                     total += 1;

@@ -1,12 +1,11 @@
 //! The text of ODT and the slides of ODP.
 
-use std::collections::HashSet;
-
-use super::lists::{HEADINGS, Lists};
+use super::lists::HEADINGS;
 use super::objects::Objects;
+use super::styles::Styles;
 use crate::Unit;
 use crate::flow::Flow;
-use crate::output::{Output, one_line};
+use crate::output::{Output, joined_lines, one_line};
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Text boxes and notes inside each other.
@@ -14,6 +13,9 @@ const MAX_ASIDES: usize = 20;
 
 /// Lists inside each other.
 const MAX_LISTS: usize = 50;
+
+/// Headers and footers that are shown.
+const MAX_MARGINS: usize = 200;
 
 /// So often a cell or a space is repeated at most.
 const MAX_REPEATED: usize = 100;
@@ -33,7 +35,6 @@ const SKIPPED: &[&str] = &[
     "ruby-text",
     "event-listeners",
     "settings",
-    "date",
     "date-string",
     "initials",
     "animations",
@@ -47,7 +48,7 @@ const SKIPPED: &[&str] = &[
 /// Reads the content.
 pub(super) fn read(
     mut xml: Xml<'_>,
-    lists: Lists,
+    styles: Styles,
     objects: &mut Objects<'_, '_>,
     unit: Unit,
     output: &mut Output,
@@ -55,45 +56,69 @@ pub(super) fn read(
     if unit == Unit::Whole {
         output.begin("");
     }
-    let mut reader = Reader {
-        flow: Flow::new(output),
-        lists,
-        objects,
-        slides: unit == Unit::Slide,
-        hidden: HashSet::new(),
-        style: String::new(),
-        open: Vec::new(),
-        asides: Vec::new(),
-        paragraphs: 0,
-        mark: None,
-        heading: None,
-        title: false,
-        pictured: false,
-        author: String::new(),
-        in_author: false,
-        description: None,
-        full: unit == Unit::Slide,
-        slide: 0,
-        notes: false,
-    };
-    let ended = reader.read(&mut xml);
-    reader.flow.end_paragraph();
-    let written = reader.objects.write(reader.flow.output);
-    reader.flow.finish();
-    ended.and(written)
+    let mut reader = Reader::new(styles, objects, unit, output);
+    let ended = reader.read(&mut xml, None);
+    reader.finish(ended)
+}
+
+/// Reads the headers and footers of all pages, once each, from the part of common styles.
+pub(super) fn margins(
+    mut xml: Xml<'_>,
+    objects: &mut Objects<'_, '_>,
+    output: &mut Output,
+) -> Result<(), Stop> {
+    let mut styles = Styles::default();
+    let mut shown: Vec<String> = Vec::new();
+    while !output.is_full() && shown.len() < MAX_MARGINS {
+        let kind = match xml.next()? {
+            Node::End => break,
+            Node::Open(tag) => {
+                let kind = match tag.name() {
+                    "header" | "header-left" | "header-first" => Some("header"),
+                    "footer" | "footer-left" | "footer-first" => Some("footer"),
+                    _ => None,
+                };
+                styles.open(&tag);
+                kind.filter(|_| tag.is_not_off("display"))
+            }
+            Node::Close(name) => {
+                styles.close(&name);
+                None
+            }
+            Node::Text(_) | Node::Nothing => None,
+        };
+        let Some(kind) = kind else { continue };
+        let mut inside = output.beside();
+        let mut reader = Reader::new(std::mem::take(&mut styles), objects, Unit::Whole, &mut inside);
+        let outside = xml.depth().saturating_sub(1);
+        let ended = reader.read(&mut xml, Some(outside));
+        let Reader { flow, styles: read, .. } = reader;
+        styles = read;
+        flow.finish();
+        output.margin(kind, inside, &mut shown);
+        objects.write(output)?;
+        ended?;
+    }
+    Ok(())
 }
 
 struct Reader<'o, 'a, 'b> {
     flow: Flow<'o>,
-    lists: Lists,
+    styles: Styles,
     objects: &'o mut Objects<'a, 'b>,
     slides: bool,
-    /// Styles of slides that are left out when the presentation is shown.
-    hidden: HashSet<String>,
-    /// The style that is being read.
-    style: String,
+    /// For each open span, whether it raises its text, and whether that around it is hidden; how many raise theirs.
+    spans: Vec<(bool, bool)>,
+    raised: usize,
+    /// True if the text of the open paragraph is hidden here, and if all of it is.
+    hidden: bool,
+    unseen: bool,
+    /// True if the text so far ends raised.
+    was_raised: bool,
     /// The lists that are open, by their styles.
     open: Vec<String>,
+    /// The item of a list whose first paragraph has not begun, with the number that it is to have.
+    item: Option<Option<u32>>,
     asides: Vec<Aside>,
     /// The number of open paragraphs.
     paragraphs: usize,
@@ -119,6 +144,8 @@ struct Aside {
     kind: Kind,
     paragraph: String,
     paragraphs: usize,
+    raised: usize,
+    unseen: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -129,8 +156,45 @@ enum Kind {
     Comment,
 }
 
-impl Reader<'_, '_, '_> {
-    fn read(&mut self, xml: &mut Xml<'_>) -> Result<(), Stop> {
+impl<'o, 'a, 'b> Reader<'o, 'a, 'b> {
+    fn new(styles: Styles, objects: &'o mut Objects<'a, 'b>, unit: Unit, output: &'o mut Output) -> Self {
+        Self {
+            flow: Flow::new(output),
+            styles,
+            objects,
+            slides: unit == Unit::Slide,
+            spans: Vec::new(),
+            raised: 0,
+            hidden: false,
+            unseen: false,
+            was_raised: false,
+            open: Vec::new(),
+            item: None,
+            asides: Vec::new(),
+            paragraphs: 0,
+            mark: None,
+            heading: None,
+            title: false,
+            pictured: false,
+            author: String::new(),
+            in_author: false,
+            description: None,
+            full: unit == Unit::Slide,
+            slide: 0,
+            notes: false,
+        }
+    }
+
+    /// Writes what is left, and gives back how the reading ended.
+    fn finish(mut self, ended: Result<(), Stop>) -> Result<(), Stop> {
+        self.flow.end_paragraph();
+        let written = self.objects.write(self.flow.output);
+        self.flow.finish();
+        ended.and(written)
+    }
+
+    /// Reads to the end, or until so few elements are open.
+    fn read(&mut self, xml: &mut Xml<'_>, outside: Option<usize>) -> Result<(), Stop> {
         loop {
             if self.flow.is_full() && !self.slides {
                 return Ok(());
@@ -143,13 +207,22 @@ impl Reader<'_, '_, '_> {
                         self.author.extend(text.chars().take(200));
                     } else if let Some(description) = &mut self.description {
                         description.extend(text.chars().take(2000));
-                    } else if self.paragraphs > 0 {
+                    } else if self.paragraphs > 0 && !self.hidden {
+                        let is_raised = self.raised > 0;
+                        let was_raised = std::mem::replace(&mut self.was_raised, is_raised);
+                        // So that 10 and a raised 6 are not read as 106.
+                        if is_raised && !was_raised && !self.flow.ends_blank() {
+                            self.flow.text("^");
+                        }
                         self.flow.collapsed(&text);
                     }
                     false
                 }
                 Node::Close(name) => {
                     self.close(&name);
+                    if outside.is_some_and(|outside| xml.depth() <= outside) {
+                        return Ok(());
+                    }
                     false
                 }
                 Node::Nothing => false,
@@ -168,31 +241,31 @@ impl Reader<'_, '_, '_> {
         }
         match name {
             "page" if self.slides => self.begin_slide(tag)?,
-            "style" => self.style = tag.exact("style:name").unwrap_or_default(),
-            "drawing-page-properties" => {
-                if tag.attr("visibility").is_some_and(|visibility| visibility == "hidden") {
-                    self.hidden.insert(self.style.clone());
-                }
+            "style" | "text-properties" | "drawing-page-properties" => self.styles.open(tag),
+            _ if self.full => self.styles.lists.style(tag),
+            "span" => {
+                let (raises, hidden) = self.styles.of(tag, false);
+                self.raised += usize::from(raises);
+                self.spans.push((raises, self.hidden));
+                self.hidden = hidden.unwrap_or(self.hidden);
             }
-            _ if self.full => self.lists.style(tag),
-            "p" => self.paragraphs += 1,
-            "h" => {
-                self.paragraphs += 1;
-                let level: usize = tag.number("outline-level").unwrap_or(1);
-                self.heading = Some(level);
-                if tag.attr("is-list-header").is_none() && self.open.is_empty() {
-                    let label = self.lists.next(HEADINGS, level.saturating_sub(1), None);
-                    self.mark = (!label.is_empty()).then_some(label);
-                }
+            "p" | "h" => self.begin_paragraph(tag),
+            // A paragraph that is hidden as a whole, and a text that is.
+            "hidden-paragraph" => self.unseen |= tag.is_on("is-hidden"),
+            "hidden-text" => return Ok(tag.is_on("is-hidden")),
+            "section" => {
+                let is_hidden = tag.attr("display").is_some_and(|display| display == "none");
+                return Ok(is_hidden || tag.is_on("is-hidden"));
             }
+            "s" | "tab" | "line-break" if self.hidden => {}
+            "frame" | "custom-shape" | "g" | "note" | "annotation" if self.hidden => return Ok(true),
             "s" => self.flow.text(&" ".repeat(tag.number("c").unwrap_or(1).min(MAX_REPEATED))),
             "tab" => self.flow.text("\t"),
             "line-break" => self.flow.text("\n"),
             "list" => self.begin_list(tag),
             "list-item" => {
-                let style = self.open.last().cloned().unwrap_or_default();
-                let level = self.open.len().saturating_sub(1);
-                self.mark = Some(self.lists.next(&style, level, tag.number("start-value")));
+                self.mark = None;
+                self.item = Some(tag.number("start-value"));
             }
             "table" => {
                 self.pictured = true;
@@ -239,9 +312,31 @@ impl Reader<'_, '_, '_> {
                 self.flow.end_paragraph();
                 self.notes = true;
             }
-            _ => self.lists.style(tag),
+            _ => self.styles.lists.style(tag),
         }
         Ok(false)
+    }
+
+    fn begin_paragraph(&mut self, tag: &Tag<'_>) {
+        self.paragraphs += 1;
+        self.hidden = self.styles.of(tag, true).1.unwrap_or(false);
+        let is_heading = tag.name() == "h";
+        let level: usize = tag.number("outline-level").unwrap_or(1);
+        if is_heading {
+            self.heading = Some(level);
+        }
+        // Hidden ones do not count.
+        if self.hidden {
+            return;
+        }
+        if let Some(start) = self.item.take() {
+            let style = self.open.last().cloned().unwrap_or_default();
+            let level = self.open.len().saturating_sub(1);
+            self.mark = Some(self.styles.lists.next(&style, level, start));
+        } else if is_heading && tag.attr("is-list-header").is_none() && self.open.is_empty() {
+            let label = self.styles.lists.next(HEADINGS, level.saturating_sub(1), None);
+            self.mark = (!label.is_empty()).then_some(label);
+        }
     }
 
     fn close(&mut self, name: &str) {
@@ -251,7 +346,13 @@ impl Reader<'_, '_, '_> {
                 self.open.pop();
                 self.mark = None;
             }
-            "list-item" => self.mark = None,
+            "list-item" => (self.mark, self.item) = (None, None),
+            "span" => {
+                let (raises, was_hidden) = self.spans.pop().unwrap_or_default();
+                self.raised = self.raised.saturating_sub(raises.into());
+                self.hidden = was_hidden;
+            }
+            "style" => self.styles.close(name),
             "table" => self.flow.close_table(),
             "table-row" => self.flow.close_row(),
             "table-cell" => self.flow.close_cell(),
@@ -279,7 +380,7 @@ impl Reader<'_, '_, '_> {
         self.objects.write(self.flow.output)?;
         self.slide += 1;
         self.open.clear();
-        let hidden = tag.attr("style-name").is_some_and(|style| self.hidden.contains(&style));
+        let hidden = tag.attr("style-name").is_some_and(|style| self.styles.hides_slides(&style));
         let name = tag.attr("name").unwrap_or_default();
         // The names that the program gives say nothing.
         let number = name.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
@@ -290,11 +391,13 @@ impl Reader<'_, '_, '_> {
     }
 
     fn begin_list(&mut self, tag: &Tag<'_>) {
+        // An item that holds no more than a list has no number.
+        self.item = None;
         let inherited = self.open.last().cloned();
         let style = tag.exact("text:style-name").or(inherited).unwrap_or_default();
         let goes_on = tag.is_on("continue-numbering") || tag.attr("continue-list").is_some();
         if self.open.is_empty() && !goes_on {
-            self.lists.restart(&style);
+            self.styles.lists.restart(&style);
         }
         if self.open.len() < MAX_LISTS {
             self.open.push(style);
@@ -307,7 +410,8 @@ impl Reader<'_, '_, '_> {
             return false;
         }
         let paragraphs = std::mem::take(&mut self.paragraphs);
-        self.asides.push(Aside { kind, paragraph: self.flow.take(), paragraphs });
+        let (raised, unseen) = (std::mem::take(&mut self.raised), std::mem::take(&mut self.unseen));
+        self.asides.push(Aside { kind, paragraph: self.flow.take(), paragraphs, raised, unseen });
         true
     }
 
@@ -322,7 +426,7 @@ impl Reader<'_, '_, '_> {
         } else {
             let text = self.flow.take();
             self.flow.put_back(aside.paragraph);
-            let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let text = joined_lines(&text);
             let author = one_line(&self.author);
             let name = match aside.kind {
                 Kind::Comment if !author.is_empty() => format!("comment by {author}"),
@@ -330,15 +434,21 @@ impl Reader<'_, '_, '_> {
                 Kind::Endnote => "endnote".to_owned(),
                 Kind::Footnote | Kind::Box => "footnote".to_owned(),
             };
-            if !lines.is_empty() {
-                self.flow.text(&format!(" [{name}: {}]", lines.join(" / ")));
+            if !text.is_empty() {
+                self.flow.text(&format!(" [{name}: {text}]"));
             }
         }
-        self.paragraphs = aside.paragraphs;
+        // None begins where the text around it is hidden.
+        self.hidden = false;
+        (self.paragraphs, self.raised, self.unseen) = (aside.paragraphs, aside.raised, aside.unseen);
     }
 
     fn end_paragraph(&mut self) {
         self.paragraphs = self.paragraphs.saturating_sub(1);
+        self.hidden = false;
+        if std::mem::take(&mut self.unseen) {
+            self.flow.take();
+        }
         if self.asides.last().is_some_and(|aside| aside.kind != Kind::Box) {
             self.flow.text("\n");
             return;
@@ -352,7 +462,7 @@ impl Reader<'_, '_, '_> {
         let mark = self.mark.take();
         let level = self.open.len();
         if let Some(heading) = self.heading.take().or((self.title && self.slides).then_some(1)) {
-            if let Some(mark) = mark.filter(|mark| mark != "-") {
+            if let Some(mark) = mark.filter(|mark| mark != "-" && !self.flow.is_blank()) {
                 let text = self.flow.take();
                 self.flow.text(&format!("{mark} {text}"));
             }

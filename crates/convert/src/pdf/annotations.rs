@@ -9,7 +9,7 @@ use super::content::{Reader, matrix};
 use super::found::Found;
 use super::runs::Place;
 use super::state::State;
-use super::text_string::text_string;
+use super::text_string::{self, text_string};
 use super::values::{Unreadable, is_whole, value};
 use crate::ConvertError;
 
@@ -43,9 +43,11 @@ const COMMENTS: [&[u8]; 15] = [
     b"FileAttachment",
 ];
 
-/// Flags of annotations: they are not shown; and of fields: a password.
+/// Flags of annotations: they are not shown; and of fields: a password, and buttons of which one alone is on, or none.
 const HIDDEN: u32 = 1 << 1 | 1 << 5;
 const PASSWORD: u32 = 1 << 13;
+const RADIO: u32 = 1 << 15;
+const PUSHED: u32 = 1 << 16;
 
 /// Carries out the annotations of a page.
 pub(super) fn read<'a>(
@@ -96,7 +98,8 @@ fn read_one<'a>(
     resources: &Resources<'a>,
     state: &State<'a>,
 ) -> Result<(), ConvertError> {
-    if annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0) {
+    let is_hidden = annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0);
+    if is_hidden || reader.layers.hide(annotation, "OC") {
         return Ok(());
     }
     let kind = annotation.get::<Name<'_>>("Subtype");
@@ -112,9 +115,12 @@ fn read_one<'a>(
     } else {
         let page = std::mem::take(&mut reader.found.runs);
         carry_out(reader, annotation, resources, state)?;
-        let shown = std::mem::replace(&mut reader.found.runs, page);
-        // An appearance that shows something else was made before the value was set.
-        if shown.shows(&lines.concat()) || (shown.is_text() && is_choice(annotation)) {
+        let mut shown = std::mem::replace(&mut reader.found.runs, page);
+        // An appearance that shows something else was made before the value was set. That of a choice may have other
+        // words than the value, and that of a box another mark; that of a number or a date is put as a script says.
+        if shown.shows(&lines.concat())
+            || (shown.is_text() && (is_chosen(annotation) || is_formatted(annotation, &lines, &shown.text())))
+        {
             reader.found.runs.append(shown);
         } else {
             put_lines(&mut reader.found, &lines, annotation, state);
@@ -143,19 +149,15 @@ fn put_lines(found: &mut Found, lines: &[String], annotation: &Dict<'_>, state: 
     };
     for (index, line) in lines.iter().enumerate() {
         let y = top - 1.2 * size * index as f64;
-        let mut x = target.x0 + 2.0;
-        for word in line.split_whitespace() {
-            let width = 0.5 * size * word.chars().count() as f64;
-            let place = Place {
-                start: state.ctm * Point::new(x, y),
-                end: state.ctm * Point::new(x + width, y),
-                direction: turned(state, Vec2::new(1.0, 0.0)),
-                size: turned(state, Vec2::new(0.0, size)).hypot(),
-            };
-            found.runs.add(word, place);
-            found.runs.add(" ", place);
-            x += width + 0.3 * size;
-        }
+        let x = target.x0 + 2.0;
+        let place = Place {
+            start: state.ctm * Point::new(x, y),
+            end: state.ctm * Point::new(x + 0.5 * size * line.chars().count() as f64, y),
+            direction: turned(state, Vec2::new(1.0, 0.0)),
+            size: turned(state, Vec2::new(0.0, size)).hypot(),
+        };
+        found.runs.add(&line.split_whitespace().collect::<Vec<_>>().join(" "), place);
+        found.runs.add(" ", place);
     }
 }
 
@@ -224,30 +226,78 @@ fn appearance<'a>(annotation: &Dict<'a>) -> Option<Result<Stream<'a>, Unreadable
     Some(shown.and_then(|shown| shown.into_stream().ok_or(Unreadable)))
 }
 
+/// A field, and those above it.
+fn ancestors<'a>(field: &Dict<'a>) -> impl Iterator<Item = Dict<'a>> {
+    let above = |field: &Dict<'a>| field.get::<Dict<'a>>("Parent");
+    std::iter::successors(Some(field.clone()), above).take(MAX_PARENTS)
+}
+
 /// An entry of a field, or of the nearest field above that has it.
 fn inherited<'a>(field: &Dict<'a>, key: &str) -> Option<Object<'a>> {
-    let mut field = field.clone();
-    for _ in 0..MAX_PARENTS {
-        if let Some(found) = field.get::<Object<'a>>(key) {
-            return Some(found);
+    ancestors(field).find_map(|field| field.get::<Object<'a>>(key))
+}
+
+/// True if a script puts the value of a field in another way, and the text that is shown may be that.
+fn is_formatted(field: &Dict<'_>, value: &[String], shown: &str) -> bool {
+    let has_script =
+        |field: Dict<'_>| field.get::<Dict<'_>>("AA").is_some_and(|script| script.contains_key("F"));
+    let number = value.concat().replace(',', ".").parse().ok();
+    ancestors(field).any(has_script) && number.is_none_or(|number| is_put_as(number, shown))
+}
+
+/// True if a text has the digits of a number, rounded, whatever its unit and its signs.
+fn is_put_as(number: f64, text: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let Ok(shown) = digits(text).parse::<f64>() else { return number.abs() < 0.005 };
+    let behind = text.rsplit_once(['.', ',']).map_or(0, |(_, behind)| digits(behind).len());
+    let percent = if text.contains('%') { 2 } else { 0 };
+    let is_shown = |places: usize| {
+        let places = i32::try_from(places + percent).unwrap_or(i32::MAX);
+        (number.abs() * 10_f64.powi(places) - shown).abs() <= 0.51
+    };
+    // Three digits behind a sign may be thousands.
+    is_shown(behind) || (behind == 3 && is_shown(0))
+}
+
+fn is_kind(field: &Dict<'_>, kind: &[u8]) -> bool {
+    matches!(inherited(field, "FT"), Some(Object::Name(name)) if name.as_ref() == kind)
+}
+
+/// True if a value is no text that was typed.
+fn is_chosen(field: &Dict<'_>) -> bool {
+    is_kind(field, b"Ch") || is_kind(field, b"Btn")
+}
+
+/// The mark of a box that can be ticked.
+fn mark(field: &Dict<'_>, is_radio: bool) -> &'static str {
+    let is_on = match (field.get::<Name<'_>>("AS"), inherited(field, "V")) {
+        (Some(state), _) => state.as_ref() != b"Off",
+        // The buttons of one field have its value together; each shows its own.
+        (None, Some(Object::Name(value))) => {
+            let looks = field.get::<Dict<'_>>("AP").and_then(|looks| looks.get::<Dict<'_>>("N"));
+            value.as_ref() != b"Off" && looks.map_or(!is_radio, |looks| looks.contains_key(value))
         }
-        field = field.get::<Dict<'a>>("Parent")?;
+        _ => false,
+    };
+    match (is_radio, is_on) {
+        (false, true) => "\u{2612}",
+        (false, false) => "\u{2610}",
+        (true, true) => "\u{25c9}",
+        (true, false) => "\u{25cb}",
     }
-    None
 }
 
-fn is_choice(field: &Dict<'_>) -> bool {
-    matches!(inherited(field, "FT"), Some(Object::Name(kind)) if kind.as_ref() == b"Ch")
-}
-
-/// The lines of what was typed into a field, or chosen in it.
+/// The lines of what was typed into a field, or chosen in it, or its mark.
 fn field_value(field: &Dict<'_>) -> Vec<String> {
-    let is_text = matches!(inherited(field, "FT"), Some(Object::Name(kind)) if kind.as_ref() == b"Tx");
+    let is_text = is_kind(field, b"Tx");
     let flags = match inherited(field, "Ff") {
         Some(Object::Number(flags)) => u32::try_from(flags.as_i64()).unwrap_or_default(),
         _ => 0,
     };
-    if !(is_text || is_choice(field)) || flags & PASSWORD != 0 && is_text {
+    if is_kind(field, b"Btn") && flags & PUSHED == 0 {
+        return vec![mark(field, flags & RADIO != 0).to_owned()];
+    }
+    if !(is_text || is_kind(field, b"Ch")) || flags & PASSWORD != 0 && is_text {
         return Vec::new();
     }
     match inherited(field, "V") {
@@ -272,33 +322,9 @@ fn text_at(dict: &Dict<'_>, key: &str) -> Option<Vec<u8>> {
     dict.get::<PdfString<'_>>(key).map(|text| text.to_vec())
 }
 
-/// The lines of a text string that are not blank.
+/// The lines of a text string, so many of them at most.
 fn lines(text: &[u8]) -> Vec<String> {
-    // Both encodings of text strings leave the bytes of line ends alone.
-    let is_wide = text.starts_with(&[0xfe, 0xff]);
-    let marked: Vec<u8> = if is_wide {
-        let units = text.as_chunks::<2>().0.iter();
-        units.flat_map(|unit| if matches!(unit, [0, b'\r' | b'\n']) { [0x20, 0x28] } else { *unit }).collect()
-    } else {
-        text.to_vec()
-    };
-    let end = |c: char| c == '\u{2028}';
-    let decoded = if is_wide {
-        text_string(&marked)
-    } else {
-        let parts: Vec<String> = match text.strip_prefix(&[0xef, 0xbb, 0xbf]) {
-            Some(utf8) => utf8
-                .split(|byte| matches!(byte, b'\r' | b'\n'))
-                .map(|line| String::from_utf8_lossy(line).into_owned())
-                .collect(),
-            None => text.split(|byte| matches!(byte, b'\r' | b'\n')).map(text_string).collect(),
-        };
-        parts.join("\u{2028}")
-    };
-    decoded
-        .split(end)
-        .map(|line| line.trim().to_owned())
-        .filter(|line| !line.is_empty())
-        .take(MAX_LINES)
-        .collect()
+    let mut lines = text_string::lines(text);
+    lines.truncate(MAX_LINES);
+    lines
 }

@@ -66,7 +66,10 @@ pub(super) fn read(
         let decoded = stream.as_ref().map(|stream| decode(stream, limit, clock));
         match (stream, decoded) {
             (_, Some(Err(Refused::TimedOut))) => return Err(clock.over()),
-            (Some(stream), Some(Ok(decoded))) if !decoded.bytes.is_empty() => {
+            // A part of a file is taken for the whole by whoever gets it.
+            (Some(stream), Some(Ok(decoded)))
+                if !decoded.bytes.is_empty() && (decoded.whole || decoded.cut) =>
+            {
                 limit = limit.saturating_sub(decoded.bytes.len());
                 let said = stream.dict().get::<Name<'_>>("Subtype");
                 let said = said.map(|said| String::from_utf8_lossy(said.as_ref()).into_owned());

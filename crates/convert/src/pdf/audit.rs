@@ -34,6 +34,7 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         left: limits.max_decoded_bytes,
         dicts: 0,
         containers: HashSet::new(),
+        targets: Vec::new(),
         bill: Bill::default(),
     };
     let (mut streams, mut closed) = (Vec::new(), Vec::new());
@@ -58,10 +59,14 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         }
         at += 1;
     }
+    if encrypted {
+        audit.tables(file);
+    }
+    audit.targets.sort_unstable();
     for (at, claim) in streams {
         clock.check()?;
         let (before, rest) = file.split_at(at);
-        let is_container = claim == Claim::Objects || audit.may_be_container(before);
+        let is_container = claim == Claim::Objects || audit.may_be_container(before, encrypted);
         if encrypted && claim == Claim::Hidden {
             return Err(encrypted::UNCLEAR);
         }
@@ -127,6 +132,9 @@ struct Audit<'l> {
     dicts: usize,
     /// Numbers of the objects that cross-reference streams name as object streams.
     containers: HashSet<u32>,
+    /// The places of the file to which cross-references point: those of its streams, and of its tables as well if it is
+    /// encrypted.
+    targets: Vec<u64>,
     /// The cost of the pages.
     bill: Bill,
 }
@@ -190,13 +198,42 @@ impl Audit<'_> {
         for entry in data.chunks_exact(width) {
             let (kind, fields) = entry.split_at(kind);
             let number = fields.iter().take(target).fold(0, |n: u64, byte| (n << 8) | u64::from(*byte));
-            if kind == [2]
-                && let Ok(number) = u32::try_from(number)
-            {
-                self.containers.insert(number);
+            match kind {
+                [2] => self.containers.extend(u32::try_from(number).ok()),
+                [] | [1] => self.targets.push(number),
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Notes the places to which classic tables point: whatever looks like an entry of one, as the library reads it.
+    fn tables(&mut self, file: &[u8]) {
+        let entries = memchr::memchr_iter(b'n', file).filter_map(|at| file.get(at.checked_sub(17)?..at));
+        let targets = entries.filter_map(|entry| {
+            let (offset, rest) = entry.split_at_checked(10)?;
+            let generation = rest.get(1..6)?;
+            let is_entry = offset.iter().chain(generation).all(u8::is_ascii_digit);
+            is_entry.then(|| offset.iter().fold(0, |offset, digit| 10 * offset + u64::from(digit - b'0')))
+        });
+        self.targets.extend(targets);
+    }
+
+    /// Where the number of an object stream begins inside a number, behind its first digit: 1 for `5 0 obj` in
+    /// `15 0 obj`.
+    fn inner_containers(&self, number: &str) -> impl Iterator<Item = usize> {
+        let is_container = |skip: &usize| {
+            number.get(*skip..).and_then(|n| n.parse().ok()).is_some_and(|n| self.containers.contains(&n))
+        };
+        (1..number.len()).filter(is_container)
+    }
+
+    /// True if a cross-reference points to such a place.
+    fn is_split(&self, number: &str, before: &[u8]) -> bool {
+        let start = number.as_ptr().addr().saturating_sub(before.as_ptr().addr());
+        let is_target =
+            |skip| u64::try_from(start + skip).is_ok_and(|place| self.targets.binary_search(&place).is_ok());
+        self.inner_containers(number).any(is_target)
     }
 
     fn objects<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<(), ConvertError> {
@@ -210,13 +247,10 @@ impl Audit<'_> {
     /// An object stream that the library will decrypt under a number and with a length that are known.
     fn sealed(&self, stream: &Stream<'_>, before: &[u8], rest: &[u8]) -> Result<Sealed, ConvertError> {
         let number = object_number(before).ok_or(encrypted::UNCLEAR)?;
-        let other = (1..number.len())
-            .filter_map(|skip| number.get(skip..).and_then(|n| n.parse().ok()))
-            .any(|n| self.containers.contains(&n));
         let head = before.trim_ascii_end().strip_suffix(b"obj").unwrap_or_default().trim_ascii_end();
         let first = matches!(head, [.., b' ' | b'\n' | b'\r' | b'\t', b'0']);
         let length = stream.dict().get_raw::<Object<'_>>("Length");
-        if other || !first || length.is_none_or(|length| has_reference(&length)) {
+        if self.is_split(number, before) || !first || length.is_none_or(|length| has_reference(&length)) {
             return Err(encrypted::UNCLEAR);
         }
         let data = stream.raw_data();
@@ -247,16 +281,21 @@ impl Audit<'_> {
 
     /// True if the stream behind these bytes may be one that cross-references name as an object stream.
     ///
-    /// They may point into the middle of its number, and see `5 0 obj` in `15 0 obj`; and what does not look
-    /// like a number here may be one for the library.
-    fn may_be_container(&self, before: &[u8]) -> bool {
+    /// They may point into the middle of its number; and what does not look like a number here may be one for the
+    /// library. Where they point to is known for encrypted files, in which every stream that is taken for one has to
+    /// be clear.
+    fn may_be_container(&self, before: &[u8], encrypted: bool) -> bool {
         if self.containers.is_empty() {
             return false;
         }
         let Some(number) = object_number(before) else { return true };
-        (0..number.len()).any(|skip| {
-            number.get(skip..).and_then(|n| n.parse().ok()).is_some_and(|n| self.containers.contains(&n))
-        })
+        let is_named = number.parse().is_ok_and(|number| self.containers.contains(&number));
+        is_named
+            || if encrypted {
+                self.is_split(number, before)
+            } else {
+                self.inner_containers(number).next().is_some()
+            }
     }
 }
 

@@ -9,13 +9,14 @@ use std::rc::Rc;
 use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction;
-use hayro_syntax::object::{Dict, Name, Number, Object, Stream, String as PdfString};
+use hayro_syntax::object::{Array, Dict, Name, Number, Object, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
 use super::decoded::Refused;
 use super::expand::decode;
 use super::font::{Fonts, UNREADABLE};
 use super::found::Found;
+use super::layers::Layers;
 use super::runs::Place;
 use super::state::{Chosen, Pen, State, adjust, affine};
 use super::text_string::text_string;
@@ -39,6 +40,7 @@ const BETWEEN_CHECKS: u32 = 256;
 /// Carries out content, and notes what it finds.
 pub(super) struct Reader<'f, 'a> {
     fonts: &'f mut Fonts<'a>,
+    pub(super) layers: &'f Layers,
     pub(super) found: Found,
     /// Bytes of the streams being read, one in the other.
     held: usize,
@@ -49,12 +51,25 @@ pub(super) struct Reader<'f, 'a> {
     cut: bool,
     /// Where the marked part began whose text is replaced: how many forms deep, and how many marks in it.
     replacing: Option<(usize, usize)>,
+    /// The number of the mark with which a part of a layer that is off began. No form in it is run.
+    hidden: Option<usize>,
 }
 
 impl<'f, 'a> Reader<'f, 'a> {
     /// A reader that has found nothing yet. Streams may take `limit` bytes when decoded.
-    pub(super) fn new(fonts: &'f mut Fonts<'a>, limit: usize, clock: Clock) -> Self {
-        Self { fonts, found: Found::default(), held: 0, limit, clock, steps: 0, cut: false, replacing: None }
+    pub(super) fn new(fonts: &'f mut Fonts<'a>, layers: &'f Layers, limit: usize, clock: Clock) -> Self {
+        Self {
+            fonts,
+            layers,
+            found: Found::default(),
+            held: 0,
+            limit,
+            clock,
+            steps: 0,
+            cut: false,
+            replacing: None,
+            hidden: None,
+        }
     }
 
     /// Reads the content of a page.
@@ -159,6 +174,14 @@ impl<'f, 'a> Reader<'f, 'a> {
                         }
                     };
                 }
+                Op::SetGraphicsState(name) => {
+                    let own = resources.ext_g_states.get::<Dict<'a>>(name.0);
+                    let mut chosen =
+                        own.and_then(|own| own.get::<Array<'a>>("Font")).unwrap_or_default().flex_iter();
+                    if let (Some(font), Some(size)) = (chosen.next::<Dict<'a>>(), chosen.next::<f64>()) {
+                        (state.font, state.size) = (self.fonts.load(&font).into(), size);
+                    }
+                }
                 Op::CharacterSpacing(space) => state.char_space = space.0.as_f64(),
                 Op::WordSpacing(space) => state.word_space = space.0.as_f64(),
                 Op::HorizontalScaling(percent) => state.stretch = percent.0.as_f64() / 100.0,
@@ -201,6 +224,9 @@ impl<'f, 'a> Reader<'f, 'a> {
                 Op::BeginMarkedContent(_) => marked += 1,
                 Op::BeginMarkedContentWithProperties(mark) => {
                     marked += 1;
+                    if self.hidden.is_none() && mark.0.as_ref() == b"OC" && self.is_off(mark.1, resources) {
+                        self.hidden = Some(marked);
+                    }
                     if self.replacing.is_none()
                         && let Some(text) = replacement(mark.1, resources)
                     {
@@ -212,6 +238,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                     if self.replacing == Some((depth, marked)) {
                         self.end_replacement();
                     }
+                    self.hidden = self.hidden.filter(|part| *part != marked);
                     marked = marked.saturating_sub(1);
                 }
                 Op::InlineImage(_) => self.image(&state),
@@ -225,22 +252,22 @@ impl<'f, 'a> Reader<'f, 'a> {
                     let sides = [&r.0, &r.1, &r.2, &r.3].map(Number::as_f64);
                     self.found.drawing.rectangle(state.ctm, sides);
                 }
-                Op::StrokePath(_) => self.found.drawing.paint(true, false),
+                Op::StrokePath(_) => self.paint(true, false),
                 Op::CloseAndStrokePath(_) => {
                     self.found.drawing.close();
-                    self.found.drawing.paint(true, false);
+                    self.paint(true, false);
                 }
                 Op::FillPathNonZero(_) | Op::FillPathNonZeroCompatibility(_) | Op::FillPathEvenOdd(_) => {
-                    self.found.drawing.paint(false, true);
+                    self.paint(false, true);
                 }
                 Op::FillAndStrokeNonZero(_)
                 | Op::FillAndStrokeEvenOdd(_)
                 | Op::CloseFillAndStrokeNonZero(_)
                 | Op::CloseFillAndStrokeEvenOdd(_) => {
                     self.found.drawing.close();
-                    self.found.drawing.paint(true, true);
+                    self.paint(true, true);
                 }
-                Op::EndPath(_) => self.found.drawing.paint(false, false),
+                Op::EndPath(_) => self.paint(false, false),
                 Op::XObject(name) => match resources.get_x_object(name.0) {
                     Some(stream) => self.object(&stream, resources, &state, depth)?,
                     // A thing that the page does not have at all is not left out.
@@ -260,7 +287,18 @@ impl<'f, 'a> Reader<'f, 'a> {
         if self.replacing.is_some_and(|(at, _)| at == depth) {
             self.end_replacement();
         }
+        self.hidden = None;
         Ok(())
+    }
+
+    /// True if a marked part belongs to a layer that is off.
+    fn is_off(&self, properties: &Object<'_>, resources: &Resources<'_>) -> bool {
+        matches!(properties, Object::Name(name) if self.layers.hide(&resources.properties, name))
+    }
+
+    fn paint(&mut self, stroked: bool, filled: bool) {
+        let is_shown = self.hidden.is_none();
+        self.found.drawing.paint(stroked && is_shown, filled && is_shown);
     }
 
     fn end_replacement(&mut self) {
@@ -270,6 +308,9 @@ impl<'f, 'a> Reader<'f, 'a> {
 
     /// Notes an image, which fills the unit square.
     fn image(&mut self, state: &State<'a>) {
+        if self.hidden.is_some() {
+            return;
+        }
         self.found.images += 1;
         self.found.covered += state.ctm.determinant().abs();
     }
@@ -283,6 +324,9 @@ impl<'f, 'a> Reader<'f, 'a> {
         depth: usize,
     ) -> Result<(), ConvertError> {
         let dict = stream.dict();
+        if self.hidden.is_some() || self.layers.hide(dict, "OC") {
+            return Ok(());
+        }
         let Some(kind) = dict.get::<Name<'_>>("Subtype") else {
             self.found.partial = true;
             return Ok(());
@@ -323,6 +367,9 @@ impl<'f, 'a> Reader<'f, 'a> {
             Chosen::None | Chosen::Unreadable => None,
         };
         let Some(font) = font else {
+            if self.hidden.is_some() {
+                return Ok(());
+            }
             self.found.unreadable += string.len();
             let start = state.ctm * pen.matrix * Point::ORIGIN;
             let size = state.size.abs();
@@ -336,7 +383,8 @@ impl<'f, 'a> Reader<'f, 'a> {
             let code = font.code(rest);
             let text = font.text(code.code);
             let is_space = code.code == 32 && code.len == 1;
-            if &*text == UNREADABLE && self.replacing.is_none() {
+            let is_shown = self.hidden.is_none();
+            if is_shown && &*text == UNREADABLE && self.replacing.is_none() {
                 self.found.unreadable += 1;
             }
             let width = code.advance / 1000.0 * state.size;
@@ -360,7 +408,9 @@ impl<'f, 'a> Reader<'f, 'a> {
             let origin = Point::new(0.0, state.rise);
             let start = state.ctm * pen.matrix * origin;
             let end = state.ctm * pen.matrix * (origin + along * (width + inner));
-            self.found.runs.add(&text, Place { start, end, direction, size: c.hypot(d) * font.em });
+            if is_shown {
+                self.found.runs.add(&text, Place { start, end, direction, size: c.hypot(d) * font.em });
+            }
             let step = along * (width + state.char_space + word_space);
             pen.advance(step.x, step.y);
             rest = rest.get(code.len..).unwrap_or_default();

@@ -62,12 +62,8 @@ pub(super) fn unseal(file: &[u8], sealed: &[Sealed]) -> Result<Pdf, ConvertError
     }
     out.extend_from_slice(format!("trailer\n<< /Root {root} 0 R /Size 9999999 /Encrypt ").as_bytes());
     out.extend_from_slice(&trailer.encrypt);
-    if let Some(id) = trailer.id {
-        out.extend_from_slice(b" /ID [");
-        out.extend_from_slice(id);
-        out.push(b']');
-    }
-    out.extend_from_slice(format!(" >>\nstartxref\n{start}\n%%EOF\n").as_bytes());
+    let id: String = trailer.id.iter().map(|byte| format!("{byte:02x}")).collect();
+    out.extend_from_slice(format!(" /ID [<{id}>] >>\nstartxref\n{start}\n%%EOF\n").as_bytes());
     Pdf::new(std::sync::Arc::new(Bytes::from(out))).map_err(refusal)
 }
 
@@ -82,7 +78,8 @@ struct Trailer<'f> {
     encrypt: Vec<u8>,
     /// The object that it refers to.
     object: Option<(u32, &'f [u8])>,
-    id: Option<&'f [u8]>,
+    /// The first half of the identifier, which does not change when a file is saved again.
+    id: Vec<u8>,
 }
 
 /// The entries that all trailers of a file agree on. If they do not, nobody knows which one the library takes.
@@ -94,11 +91,17 @@ fn agreed(file: &[u8]) -> Result<Trailer<'_>, ConvertError> {
         if dict.contains_key("Encrypt") {
             let id = match dict.get_raw::<Object<'_>>("ID") {
                 None => None,
-                Some(MaybeRef::NotRef(Object::Array(list))) => Some(list.data()),
+                Some(MaybeRef::NotRef(Object::Array(list))) => list.raw_iter().next(),
                 Some(_) => return Err(UNCLEAR),
             };
+            // The library takes no text for an empty one.
+            let id = match id {
+                Some(MaybeRef::Ref(_)) => return Err(UNCLEAR),
+                Some(MaybeRef::NotRef(Object::String(id))) => id.to_vec(),
+                _ => Vec::new(),
+            };
             let value = dict.get_raw::<Object<'_>>("Encrypt");
-            if trailers.iter().any(|(_, other)| *other != id) {
+            if trailers.first().is_some_and(|(_, other)| *other != id) {
                 return Err(UNCLEAR);
             }
             trailers.push((value, id));
@@ -111,7 +114,7 @@ fn agreed(file: &[u8]) -> Result<Trailer<'_>, ConvertError> {
     let (Some((_, id)), [(at, handler)]) = (trailers.first(), standard.as_slice()) else {
         return Err(UNCLEAR);
     };
-    let mut agreed = Trailer { encrypt: handler.data().to_vec(), object: None, id: *id };
+    let mut agreed = Trailer { encrypt: handler.data().to_vec(), object: None, id: id.clone() };
     for (value, _) in &trailers {
         match value {
             Some(MaybeRef::NotRef(Object::Dict(dict))) if dict.data() == handler.data() => {}

@@ -13,8 +13,9 @@ use hayro_font::{
 use hayro_syntax::object::{Array, Dict, Name, Stream, String as PdfString};
 
 use super::expand::decoded_len;
-use super::guess::Guess;
+use super::guess::{Guess, windows_1252};
 use crate::guarded::Clock;
+use crate::symbol_fonts::{holds_signs, of_private, sign};
 
 /// Most codes a font may give widths to by ranges. The library keeps one entry for each code.
 const MAX_WIDTHS: u32 = 1 << 17;
@@ -34,8 +35,12 @@ pub(super) struct LoadedFont<'a> {
     /// The meaning of the codes by the collection of characters that the font belongs to.
     collection: Option<Collection>,
     /// Their possible meanings where neither says it.
-    guess: OnceCell<Guess>,
+    guess: OnceCell<Guess<'a>>,
     dict: Dict<'a>,
+    /// The name of a font of signs, empty for others.
+    signs: String,
+    /// True for a TrueType font that says nothing of the meaning of its codes but by a map to Unicode.
+    unencoded: bool,
     /// True if the font names no map to Unicode of its own but that of all codes to themselves.
     identity: bool,
     limit: usize,
@@ -57,7 +62,7 @@ pub(super) struct Code {
     pub(super) advance: f64,
 }
 
-impl LoadedFont<'_> {
+impl<'a> LoadedFont<'a> {
     /// True if text runs from left to right rather than from top to bottom.
     pub(super) fn is_horizontal(&self) -> bool {
         self.font.is_horizontal()
@@ -85,13 +90,31 @@ impl LoadedFont<'_> {
         text
     }
 
-    /// Made when it is needed, which is hardly ever.
-    fn guess(&self) -> &Guess {
+    /// Made when it is needed: for TrueType fonts that name no encoding, and where the library knows no meaning.
+    fn guess(&self) -> &Guess<'a> {
         self.guess
             .get_or_init(|| Guess::of(&self.dict, descendant(&self.dict).as_ref(), self.limit, self.clock))
     }
 
+    /// The meaning of a code that nothing says: there are no names of glyphs to go by.
+    fn unencoded(&self, code: u32) -> Option<char> {
+        if !self.unencoded || self.guess().is_mapped(code) {
+            return None;
+        }
+        if !self.signs.is_empty() {
+            return Some(sign(&self.signs, code));
+        }
+        self.guess().glyph(&self.font, code).or_else(|| windows_1252(code))
+    }
+
+    fn shown(&self, text: impl Iterator<Item = char>) -> String {
+        plain(text.map(|c| of_private(&self.signs, c)))
+    }
+
     fn look_up(&self, code: u32) -> String {
+        if let Some(c) = self.unencoded(code) {
+            return plain(std::iter::once(c));
+        }
         // The glyph does not matter for what the code means.
         let unicode = match self.font.glyph(GlyphId::NOTDEF, code) {
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
@@ -99,15 +122,14 @@ impl LoadedFont<'_> {
         };
         let is_text = |text: &BfString| !matches!(text, BfString::Char('\0' | '\u{FFFD}'));
         let unicode = unicode.filter(|text| is_text(text) && !self.identity);
-        match unicode {
-            Some(BfString::Char(c)) => plain(&[c]),
-            Some(BfString::String(text)) => plain(&text.chars().collect::<Vec<_>>()),
-            None => match self.collection.as_ref().and_then(|collection| collection.unicode(code)) {
-                Some(c) => plain(&[c]),
-                None => {
-                    self.guess().text(&self.font, code).map_or(UNREADABLE.to_owned(), |text| plain(&text))
-                }
-            },
+        let in_collection = || self.collection.as_ref().and_then(|collection| collection.unicode(code));
+        match unicode.or_else(in_collection) {
+            Some(BfString::Char(c)) => self.shown(std::iter::once(c)),
+            Some(BfString::String(text)) => self.shown(text.chars()),
+            None => {
+                let guess = self.guess().text(&self.font, code);
+                guess.map_or(UNREADABLE.to_owned(), |text| self.shown(text.into_iter()))
+            }
         }
     }
 }
@@ -148,22 +170,19 @@ impl Collection {
         Some(Self { encoding, unicode: load(unicode)? })
     }
 
-    fn unicode(&self, code: u32) -> Option<char> {
+    fn unicode(&self, code: u32) -> Option<BfString> {
         let character = match &self.encoding {
             Some(encoding) => (1..=4).find_map(|len| encoding.lookup_cid_code(code, len))?,
             None => code,
         };
-        match self.unicode.lookup_bf_string(character)? {
-            BfString::Char(c) => Some(c),
-            BfString::String(_) => None,
-        }
+        self.unicode.lookup_bf_string(character)
     }
 }
 
 /// Spells ligatures out and takes out what is no text.
-fn plain(text: &[char]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for &c in text {
+pub(super) fn plain(text: impl Iterator<Item = char>) -> String {
+    let mut out = String::with_capacity(text.size_hint().0);
+    for c in text {
         match c {
             '\u{FB00}' => out.push_str("ff"),
             '\u{FB01}' => out.push_str("fi"),
@@ -172,9 +191,7 @@ fn plain(text: &[char]) -> String {
             '\u{FB04}' => out.push_str("ffl"),
             '\u{FB05}' | '\u{FB06}' => out.push_str("st"),
             '\u{00AD}' | '\u{2010}' | '\u{2011}' => out.push('-'),
-            // The bullets of the symbol fonts that office programs use.
-            '\u{F0A7}' | '\u{F0B7}' => out.push('\u{2022}'),
-            '\u{E000}'..='\u{F8FF}' => out.push_str(UNREADABLE),
+            '\u{E000}'..='\u{F8FF}' => out.push(sign("", u32::from(c))),
             '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' => {}
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => {}
@@ -246,12 +263,20 @@ impl<'a> Fonts<'a> {
             let collection =
                 descendant.as_ref().and_then(|descendant| Collection::of(dict, descendant, &self.cmaps));
             let identity = dict.get::<Name<'_>>("ToUnicode").is_some();
+            let is_true_type =
+                dict.get::<Name<'_>>("Subtype").is_some_and(|name| name.as_ref() == b"TrueType");
+            let is_dingbats = dict
+                .get::<Name<'_>>("BaseFont")
+                .is_some_and(|name| name.to_ascii_lowercase().windows(8).any(|part| part == b"dingbats"));
             let (limit, clock) = (self.limit, self.clock);
             Rc::new(LoadedFont {
                 font,
                 collection,
                 guess: OnceCell::new(),
                 dict: dict.clone(),
+                signs: signs(dict),
+                // The library knows the signs of Dingbats.
+                unencoded: is_true_type && !identity && !is_dingbats && !dict.contains_key("Encoding"),
                 identity,
                 limit,
                 clock,
@@ -274,6 +299,8 @@ impl<'a> Fonts<'a> {
                 collection: None,
                 guess: OnceCell::new(),
                 dict: Dict::default(),
+                signs: String::new(),
+                unencoded: false,
                 identity: false,
                 limit: self.limit,
                 clock: self.clock,
@@ -284,6 +311,18 @@ impl<'a> Fonts<'a> {
         self.loaded.insert((0, 0), font.clone());
         font
     }
+}
+
+/// The name of a font of signs, without the mark of a part of it and its style; empty for other fonts.
+fn signs(dict: &Dict<'_>) -> String {
+    let Some(name) = dict.get::<Name<'_>>("BaseFont") else { return String::new() };
+    let name = String::from_utf8_lossy(name.as_ref());
+    let name = name.split_once('+').map_or(&*name, |(_, name)| name);
+    let name = name.split_once(',').map_or(name, |(name, _)| name);
+    let name = name.strip_suffix("-Regular").unwrap_or(name);
+    // The library knows the signs of this one.
+    let is_known = holds_signs(name) && name != "ZapfDingbats";
+    if is_known { name.to_owned() } else { String::new() }
 }
 
 /// The font that a composite font is made of.

@@ -1,6 +1,7 @@
 //! The meaning of a font's codes where the library finds no name for them: maps to Unicode that are damaged, the
 //! embedded font's own table of characters, and glyphs that are named by codes.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use hayro_font::Font;
@@ -17,50 +18,74 @@ const MAX_ENTRIES: usize = 1 << 16;
 const MAX_OVERLAPS: usize = 256;
 
 /// The meanings that the codes of a font may have.
-#[derive(Debug, Default)]
-pub(super) struct Guess {
+pub(super) struct Guess<'a> {
     /// Ranges of the font's map to Unicode: the first and the last code, and what the first means.
     ranges: Vec<(u32, u32, Vec<char>)>,
-    /// By the glyphs of the embedded font.
-    glyphs: HashMap<u32, char>,
+    /// By the glyphs of the embedded font, once they are asked for.
+    glyphs: OnceCell<HashMap<u32, char>>,
+    descriptor: Dict<'a>,
+    limit: usize,
+    clock: Clock,
     /// By the names of glyphs that are codes.
     names: HashMap<u32, char>,
     /// True if the codes are said to be Unicode themselves.
     identity: bool,
 }
 
-impl Guess {
-    pub(super) fn of(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clock) -> Self {
-        let data = |stream: &Stream<'_>| decode(stream, limit, clock).unwrap_or_default().bytes;
-        let ranges = dict.get::<Stream<'_>>("ToUnicode").map(|map| ranges(&data(&map))).unwrap_or_default();
+impl<'a> Guess<'a> {
+    pub(super) fn of(dict: &Dict<'a>, descendant: Option<&Dict<'a>>, limit: usize, clock: Clock) -> Self {
+        let ranges = dict.get::<Stream<'_>>("ToUnicode").map(|map| ranges(&data(&map, limit, clock)));
         let identity = dict.get::<Name<'_>>("ToUnicode").is_some();
         let descriptor = descendant.unwrap_or(dict).get::<Dict<'_>>("FontDescriptor").unwrap_or_default();
-        let program =
-            ["FontFile2", "FontFile3"].into_iter().find_map(|key| descriptor.get::<Stream<'_>>(key));
-        let glyphs = program.map(|program| glyphs(&data(&program))).unwrap_or_default();
-        Self { ranges, glyphs, names: names(dict), identity }
+        let (ranges, names, glyphs) = (ranges.unwrap_or_default(), names(dict), OnceCell::new());
+        Self { ranges, glyphs, descriptor, limit, clock, names, identity }
+    }
+
+    /// True if the font's map to Unicode has a code.
+    pub(super) fn is_mapped(&self, code: u32) -> bool {
+        self.range(code).is_some()
+    }
+
+    fn range(&self, code: u32) -> Option<&(u32, u32, Vec<char>)> {
+        let after = self.ranges.partition_point(|(first, ..)| *first <= code);
+        let before = self.ranges.get(..after).unwrap_or_default().iter().rev().take(MAX_OVERLAPS);
+        before.into_iter().find(|(_, last, _)| code <= *last)
+    }
+
+    /// The character of the glyph of a code, as the embedded font says.
+    pub(super) fn glyph(&self, font: &Font<'_>, code: u32) -> Option<char> {
+        let glyphs = self.glyphs.get_or_init(|| {
+            let program = |key: &str| self.descriptor.get::<Stream<'_>>(key);
+            let program = program("FontFile2").or_else(|| program("FontFile3"));
+            program.map(|program| glyphs(&data(&program, self.limit, self.clock))).unwrap_or_default()
+        });
+        (!glyphs.is_empty()).then(|| glyphs.get(&font.map_code(code).to_u32()).copied()).flatten()
     }
 
     /// The characters that a code may mean.
     pub(super) fn text(&self, font: &Font<'_>, code: u32) -> Option<Vec<char>> {
-        let after = self.ranges.partition_point(|(first, ..)| *first <= code);
-        let before = self.ranges.get(..after).unwrap_or_default().iter().rev().take(MAX_OVERLAPS);
-        if let Some((first, _, text)) = before.into_iter().find(|(_, last, _)| code <= *last) {
+        if let Some((first, _, text)) = self.range(code) {
             let mut text = text.clone();
             if let Some(end) = text.last_mut() {
                 *end = char::from_u32(u32::from(*end).saturating_add(code - first))?;
             }
             return Some(text);
         }
-        if !self.glyphs.is_empty()
-            && let Some(c) = self.glyphs.get(&font.map_code(code).to_u32())
-        {
-            return Some(vec![*c]);
-        }
-        let named = self.names.get(&code).copied();
+        let named = || self.names.get(&code).copied();
         let own = || char::from_u32(code).filter(|c| self.identity && !c.is_control());
-        named.or_else(own).map(|c| vec![c])
+        self.glyph(font, code).or_else(named).or_else(own).map(|c| vec![c])
     }
+}
+
+fn data(stream: &Stream<'_>, limit: usize, clock: Clock) -> Vec<u8> {
+    decode(stream, limit, clock).unwrap_or_default().bytes
+}
+
+/// The character of a code in windows-1252.
+pub(super) fn windows_1252(code: u32) -> Option<char> {
+    let byte = [u8::try_from(code).ok()?];
+    let c = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte).0.chars().next()?;
+    (!c.is_control()).then_some(c)
 }
 
 /// The characters of the glyphs of an embedded font.
@@ -129,13 +154,7 @@ fn names(dict: &Dict<'_>) -> HashMap<u32, char> {
         "C" | "c" | "a" if !letters => 10,
         _ => return HashMap::new(),
     };
-    own.iter()
-        .filter_map(|(code, _, digits)| {
-            let byte = [u8::try_from(value(digits, base)?).ok()?];
-            let c = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte).0.chars().next()?;
-            (!c.is_control()).then_some((*code, c))
-        })
-        .collect()
+    own.iter().filter_map(|(code, _, digits)| Some((*code, windows_1252(value(digits, base)?)?))).collect()
 }
 
 /// The entries of a map to Unicode, whatever stands around them.

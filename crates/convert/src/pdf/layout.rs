@@ -31,14 +31,15 @@ pub(super) fn text(runs: Vec<Run>, rules: &Rules, clock: Clock) -> Result<String
         if !text.is_empty() {
             text.push('\n');
         }
-        write(&block, &parting, &mut text);
+        write(&block, &parting, clock, &mut text)?;
     }
     Ok(text)
 }
 
-fn write(lines: &[Line], rules: &[Rule], text: &mut String) {
+fn write(lines: &[Line], rules: &[Rule], clock: Clock, text: &mut String) -> Result<(), ConvertError> {
     let leading = usual_leading(lines);
-    let mut tables = tables::find(lines, &|at| is_parted(lines, at, rules)).into_iter().peekable();
+    let tables = tables::find(lines, &|at| is_parted(lines, at, rules), clock)?;
+    let mut tables = tables.into_iter().peekable();
     let mut at = 0;
     let mut above: Option<&Line> = None;
     while let Some(line) = lines.get(at) {
@@ -64,6 +65,7 @@ fn write(lines: &[Line], rules: &[Rule], text: &mut String) {
         above = Some(line);
         at += 1;
     }
+    Ok(())
 }
 
 /// Writes the rows of a table; those that stand further apart than others part it.

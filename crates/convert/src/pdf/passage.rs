@@ -4,10 +4,12 @@
 //! the ends of lines and the separators of cells are not alike in two readings of one page.
 
 use hayro_font::kurbo::{Point, Rect, Vec2};
+use hayro_syntax::Pdf;
 use hayro_syntax::page::Page;
 use memchr::memmem::Finder;
 
 use super::font::Fonts;
+use super::layers::Layers;
 use super::page;
 use super::rows::rows;
 use super::rtl;
@@ -30,13 +32,14 @@ const APART: f64 = 1.5;
 
 /// The places of a passage on a page; none if its words are not there.
 pub(crate) fn areas<'a>(
+    pdf: &Pdf,
     page: &Page<'a>,
     passage: &str,
     limits: &Limits,
     clock: Clock,
 ) -> Result<Vec<PageArea>, ConvertError> {
     let mut fonts = Fonts::new(limits.max_decoded_bytes, clock);
-    let found = page::read(page, &mut fonts, limits.max_decoded_bytes, clock)?;
+    let found = page::read(page, &mut fonts, &Layers::of(pdf), limits.max_decoded_bytes, clock)?;
     let frames: Vec<(i16, Vec<Run>)> = found.runs.into_frames().collect();
     // Prose is mostly shown in the order in which it is read, a table row by row.
     let shown = Letters::of(frames.iter().flat_map(|(angle, runs)| runs.iter().map(|run| (*angle, run))));

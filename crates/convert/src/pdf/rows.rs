@@ -1,5 +1,7 @@
 //! Runs on one baseline, put together to lines.
 
+use std::ops::Range;
+
 use super::line::{Cell, Joint, Line};
 use super::rtl;
 use super::runs::{Run, WORD_GAP};
@@ -15,6 +17,9 @@ const JOINT_GAP: f64 = 0.38;
 /// Words that are stretched to fill a line can stand as far apart as this, at least so many of them alike.
 const STRETCHED_GAP: f64 = 2.0;
 const STRETCHED_GAPS: usize = 4;
+
+/// Texts of one word overlap by less than this part of their letters. Japanese is set with half a letter taken back.
+const MAX_BACK: f64 = 0.55;
 
 /// The distance that letters reach below and above their baseline, relative to their size.
 const BELOW: f64 = 0.2;
@@ -50,30 +55,38 @@ pub(super) fn rows(mut runs: Vec<Run>, clock: Clock) -> Result<Vec<Row>, Convert
         }
     }
     rows.sort_by(|a, b| b.y.total_cmp(&a.y));
-    attach_marks(&mut rows);
-    Ok(rows)
+    Ok(attach_marks(rows))
 }
 
 /// Moves raised and lowered letters that are far off a baseline into the row that they belong to.
-fn attach_marks(rows: &mut Vec<Row>) {
-    let mut at = 0;
-    while at < rows.len() {
-        let home = [at.wrapping_sub(1), at + 1].into_iter().find(|home| {
-            let pair = rows.get(at).zip(rows.get(*home));
-            pair.is_some_and(|(marks, row)| marks.runs.iter().all(|mark| row.has_mark(mark, marks)))
-        });
-        match home {
-            Some(home) => {
-                let marks = rows.remove(at);
-                let home = if home > at { home - 1 } else { home };
-                if let Some(row) = rows.get_mut(home) {
-                    row.runs.extend(marks.runs);
-                }
-                at = home;
+fn attach_marks(rows: Vec<Row>) -> Vec<Row> {
+    let mut done: Vec<Row> = Vec::with_capacity(rows.len());
+    let mut rest = rows.into_iter().peekable();
+    let mut next = rest.next();
+    while let Some(row) = next {
+        let is_home = |home: Option<&Row>| {
+            home.is_some_and(|home| row.runs.iter().all(|mark| home.has_mark(mark, &row)))
+        };
+        let home = if is_home(done.last()) {
+            done.pop()
+        } else if is_home(rest.peek()) {
+            rest.next()
+        } else {
+            None
+        };
+        next = match home {
+            // It is looked at again: it may be the marks of another one.
+            Some(mut home) => {
+                home.runs.extend(row.runs);
+                Some(home)
             }
-            None => at += 1,
-        }
+            None => {
+                done.push(row);
+                rest.next()
+            }
+        };
     }
+    done
 }
 
 impl Row {
@@ -124,11 +137,16 @@ impl Row {
 
     /// The runs in the order in which they are read.
     pub(super) fn into_runs(mut self) -> Vec<Run> {
-        self.put_in_order();
+        let backwards = self.put_in_order();
+        for stretch in against(&self.runs, backwards) {
+            if let Some(runs) = self.runs.get_mut(stretch) {
+                runs.reverse();
+            }
+        }
         self.runs
     }
 
-    /// Puts the runs in the order in which they are read; true if that is from right to left.
+    /// Puts the runs in the order of their row, whatever some of them read; true if that is from right to left.
     fn put_in_order(&mut self) -> bool {
         let backwards = rtl::reads_backwards(self.runs.iter().map(|run| run.text.as_str()));
         self.runs.sort_by(|a, b| span(a, backwards).0.total_cmp(&span(b, backwards).0));
@@ -157,26 +175,52 @@ impl Row {
         let is_word = |run: &&Run| run.text.chars().filter(|c| c.is_alphabetic()).nth(1).is_some();
         let prose = self.runs.iter().filter(is_word).count() * 2 > self.runs.len();
         let mut cells: Vec<Cell> = Vec::new();
-        for (run, gap) in self.runs.iter().zip(gaps) {
-            let text = rtl::logical(&run.text);
-            match cells.last_mut() {
-                Some(cell) if gap < CELL_GAP || (prose && is_stretched(gap, &sorted)) => {
-                    // Text over other text is not part of its last word either.
-                    if run.spaced || !(-0.5..WORD_GAP).contains(&gap) {
-                        cell.text.push(' ');
-                    }
-                    if gap >= JOINT_GAP && !backwards {
-                        cell.joints.push(Joint { at: cell.text.len(), end: cell.end, x: run.x });
-                    }
-                    cell.text.push_str(&text);
-                    cell.x = cell.x.min(run.x);
-                    cell.end = cell.end.max(run.end);
-                }
-                _ => cells.push(Cell { text: text.into_owned(), x: run.x, end: run.end, joints: Vec::new() }),
-            }
+        let (mut runs, mut gaps) = (self.runs.as_slice(), gaps.as_slice());
+        while !runs.is_empty() {
+            let goes_on = |gap: &&f64| **gap < CELL_GAP || (prose && is_stretched(**gap, &sorted));
+            let len = (1 + gaps.iter().skip(1).take_while(goes_on).count()).min(runs.len());
+            let (own, behind) = runs.split_at(len);
+            cells.extend(cell(own, gaps, backwards));
+            (runs, gaps) = (behind, gaps.get(len..).unwrap_or_default());
         }
         Line { cells, y: self.y, low: self.y, size: self.size, table: None }
     }
+}
+
+/// Runs that stand beside each other, and their gaps, as the text of a cell.
+fn cell(runs: &[Run], gaps: &[f64], backwards: bool) -> Option<Cell> {
+    let first = runs.first()?;
+    let mut cell = Cell { text: String::new(), x: first.x, end: first.end, joints: Vec::new() };
+    let mut stretches = against(runs, backwards).into_iter().peekable();
+    let mut before: Option<&Run> = None;
+    for at in 0..runs.len() {
+        stretches.next_if(|stretch| stretch.end <= at);
+        // Inside a stretch that is read against the line, the last run comes first, and each gap with it.
+        let turned = stretches.peek().filter(|stretch| stretch.start <= at);
+        let own = turned.map_or(at, |stretch| stretch.end - 1 - (at - stretch.start));
+        let inside = turned.is_some_and(|stretch| stretch.start < at);
+        let (Some(run), Some(standing)) = (runs.get(own), runs.get(at)) else { break };
+        let gap = gaps.get(if inside { own + 1 } else { at }).copied().unwrap_or_default();
+        if let Some(before) = before.replace(run) {
+            // Text over other text is not part of its last word either.
+            if run.spaced || !(-MAX_BACK..WORD_GAP).contains(&gap) {
+                cell.text.push(' ');
+            } else if run.is_raised_number_of(before) {
+                cell.text.push('^');
+            }
+            if gap >= JOINT_GAP && !backwards && !inside {
+                cell.joints.push(Joint { at: cell.text.len(), end: cell.end, x: standing.x });
+            }
+        }
+        cell.text.push_str(&rtl::logical(&run.text));
+        (cell.x, cell.end) = (cell.x.min(run.x), cell.end.max(run.end));
+    }
+    Some(cell)
+}
+
+/// The stretches of runs that are read against their line.
+fn against(runs: &[Run], backwards: bool) -> Vec<Range<usize>> {
+    rtl::against(runs.iter().map(|run| run.text.as_str()), backwards)
 }
 
 /// From where to where a run goes. Mirrored, a line that reads backwards is treated as any other.

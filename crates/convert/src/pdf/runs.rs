@@ -4,12 +4,20 @@ use std::collections::BTreeMap;
 
 use hayro_font::kurbo::{Point, Vec2};
 
+use super::{accents, rtl};
+
 /// Most runs of a page, and most bytes of text in them. A dense page of a newspaper has a tenth of this.
 const MAX_RUNS: usize = 100_000;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Gaps in a run are narrower than this part of its letters' height. Spaces are wider, kerning is narrower.
 pub(super) const WORD_GAP: f64 = 0.1;
+
+/// The same character again, no farther from itself than this part of its height, is the same one printed twice.
+const STRUCK_TWICE: f64 = 0.1;
+
+/// The distance of the baselines of a letter and an accent that is drawn over it, relative to the letter's height.
+const ACCENT_OFF: f64 = 0.35;
 
 /// Coordinates beyond this are on no page; a page of the largest kind is 14,400 points wide.
 pub(super) const FAR: f64 = 1e6;
@@ -34,6 +42,15 @@ impl Run {
         let near = 0.3 * self.size;
         self.text == next.text && (self.x - next.x).abs() < near && (self.y - next.y).abs() < near
     }
+
+    /// True if it is a raised number behind another: an exponent, or the number of a footnote.
+    pub(super) fn is_raised_number_of(&self, base: &Self) -> bool {
+        let is_digit = |c: char| c.is_ascii_digit();
+        self.y - base.y >= 0.2 * base.size
+            && self.size <= 0.8 * base.size
+            && self.text.starts_with(is_digit)
+            && base.text.ends_with(is_digit)
+    }
 }
 
 /// Where a character stands on the page, in points from the lower left corner.
@@ -54,13 +71,24 @@ pub(super) struct Runs {
     frames: BTreeMap<i16, Vec<Run>>,
     /// The frame of the last run while it can go on.
     open: Option<i16>,
+    /// Where the last character of that run begins.
+    last: f64,
     /// The last space, if nothing was shown since.
     space: Option<(i16, Run)>,
     /// Replacement text of a marked part of the page, while in it.
     replaced: Option<Replaced>,
+    /// An accent that may belong to the next letter.
+    accent: Option<Accent>,
     runs: usize,
     bytes: usize,
     full: bool,
+}
+
+#[derive(Debug)]
+struct Accent {
+    text: String,
+    mark: char,
+    place: Place,
 }
 
 #[derive(Debug)]
@@ -76,7 +104,8 @@ impl Runs {
     }
 
     /// The runs of each direction with its angle, upright text first.
-    pub(super) fn into_frames(self) -> impl Iterator<Item = (i16, Vec<Run>)> {
+    pub(super) fn into_frames(mut self) -> impl Iterator<Item = (i16, Vec<Run>)> {
+        self.settle();
         self.frames.into_iter()
     }
 
@@ -90,23 +119,31 @@ impl Runs {
     }
 
     /// True if any text is in them.
-    pub(super) fn is_text(&self) -> bool {
+    pub(super) fn is_text(&mut self) -> bool {
+        self.settle();
         self.frames.values().any(|runs| !runs.is_empty())
     }
 
+    /// All of their texts.
+    pub(super) fn text(&mut self) -> String {
+        self.settle();
+        self.frames.values().flatten().map(|run| run.text.as_str()).collect()
+    }
+
     /// True if these show a text and nothing else, whatever its spaces.
-    pub(super) fn shows(&self, text: &str) -> bool {
-        let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
-        let runs = self.frames.values().flatten();
-        let mut shown: Vec<char> =
-            runs.flat_map(|run| run.text.chars()).filter(|c| !c.is_whitespace()).collect();
-        letters.sort_unstable();
-        shown.sort_unstable();
-        letters == shown
+    pub(super) fn shows(&mut self, text: &str) -> bool {
+        let letters = |text: &str| {
+            let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+            letters.sort_unstable();
+            letters
+        };
+        letters(text) == letters(&self.text())
     }
 
     /// Adds the runs of another piece of the page.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.settle();
+        other.settle();
         for (angle, mut runs) in other.frames {
             self.frames.entry(angle).or_default().append(&mut runs);
         }
@@ -129,7 +166,52 @@ impl Runs {
         }
     }
 
+    /// Puts a text where it stands; an accent onto the letter that it is drawn over.
     fn put(&mut self, text: &str, place: Place) {
+        if let Some(Accent { mark, place: own, .. }) = self.accent
+            && let Some(letter) = accents::accented(text, mark)
+            && let (Some(accent), Some(framed)) = (framed("", own), framed("", place))
+            && accent.0 == framed.0
+            && accent.1.is_over(&framed.1)
+        {
+            self.accent = None;
+            return self.set(&letter, place);
+        }
+        self.settle();
+        match accents::mark(text) {
+            Some(mark) if !self.put_onto_last(mark, place) => {
+                self.accent = Some(Accent { text: text.to_owned(), mark, place });
+            }
+            Some(_) => {}
+            None => self.set(text, place),
+        }
+    }
+
+    /// Puts an accent onto the last letter, if it is drawn over it.
+    fn put_onto_last(&mut self, mark: char, place: Place) -> bool {
+        let Some((angle, accent)) = framed("", place) else { return false };
+        let last =
+            self.open.filter(|open| *open == angle).and_then(|open| self.frames.get_mut(&open)?.last_mut());
+        let Some(last) = last else { return false };
+        let letter = Run { text: String::new(), x: self.last, ..*last };
+        let composed = last.text.chars().next_back().and_then(|letter| accents::composed(letter, mark));
+        let Some(composed) = composed.filter(|_| accent.is_over(&letter)) else { return false };
+        last.text.pop();
+        last.text.push(composed);
+        true
+    }
+
+    /// Takes an accent that belongs to no letter as it is.
+    fn settle(&mut self) {
+        if let Some(Accent { text, place, .. }) = self.accent.take() {
+            self.set(&text, place);
+        }
+    }
+
+    fn set(&mut self, text: &str, place: Place) {
+        // Several characters of one glyph are in the order in which they are read, a run is as it stands.
+        let standing = text.chars().nth(1).is_some().then(|| rtl::logical(text));
+        let text = standing.as_deref().unwrap_or(text);
         if text.is_empty() {
             return;
         }
@@ -145,23 +227,39 @@ impl Runs {
             other == angle && near(space.y, run.y) && run.x >= space.end - 0.03 * run.size
         });
         self.bytes += text.len();
+        let step = run.x - std::mem::replace(&mut self.last, run.x);
         let frame = self.frames.entry(angle).or_default();
-        if self.open == Some(angle)
-            && let Some(last) = frame.last_mut()
-            && last.continues(&run)
-        {
-            last.text.push_str(&run.text);
-            last.end = last.end.max(run.end);
-        } else {
-            self.runs += 1;
-            self.open = Some(angle);
-            frame.push(run);
+        let last = frame.last_mut().filter(|_| self.open == Some(angle));
+        let near = STRUCK_TWICE * run.size;
+        match last {
+            // Poor man's bold shows each character twice.
+            Some(last)
+                if step.abs() <= near && (run.y - last.y).abs() <= near && last.text.ends_with(text) =>
+            {
+                last.end = last.end.max(run.end);
+            }
+            Some(last) if last.continues(&run) => {
+                last.text.push_str(text);
+                last.end = last.end.max(run.end);
+            }
+            _ => {
+                self.runs += 1;
+                self.open = Some(angle);
+                frame.push(run);
+            }
         }
         self.full = self.runs >= MAX_RUNS || self.bytes >= MAX_TEXT_BYTES;
     }
 }
 
 impl Run {
+    /// True if it is drawn over a letter, as an accent is.
+    fn is_over(&self, letter: &Self) -> bool {
+        let width = (self.end - self.x).min(letter.end - letter.x);
+        let both = self.end.min(letter.end) - self.x.max(letter.x);
+        width > 0.0 && both >= 0.5 * width && (self.y - letter.y).abs() <= ACCENT_OFF * letter.size
+    }
+
     fn continues(&self, next: &Self) -> bool {
         let em = self.size.min(next.size);
         let gap = next.x - self.end;
@@ -227,6 +325,44 @@ mod tests {
     }
 
     #[test]
+    fn characters_that_are_struck_twice_are_one() {
+        let mut runs = Runs::default();
+        for (text, x) in
+            [("b", 0.0), ("i", 5.0), ("l", 10.0), ("l", 15.0), (" ", 20.0), ("1", 25.0), ("1", 30.0)]
+        {
+            put(&mut runs, text, x, 0.0);
+            put(&mut runs, text, x + 0.4, 0.05);
+        }
+        assert_eq!(texts(runs), ["bill", "11"]);
+    }
+
+    #[test]
+    fn accents_go_onto_the_letters_that_they_are_drawn_over() {
+        let mut runs = Runs::default();
+        for (text, x, y) in [
+            ("M", 0.0, 0.0),
+            ("¨", 5.1, 0.0),
+            ("u", 5.0, 0.0),
+            ("l", 10.0, 0.0),
+            (" ", 15.0, 0.0),
+            ("´", 20.0, 2.5),
+            ("E", 20.0, 0.0),
+            ("c", 25.0, 0.0),
+            ("¸", 25.1, 0.0),
+            (" ", 30.0, 0.0),
+            ("n", 35.0, 0.0),
+            ("´", 40.0, 0.0),
+            ("t", 45.0, 0.0),
+            ("¨", 50.0, 9.0),
+            ("a", 50.0, 0.0),
+            ("˚", 55.0, 0.0),
+        ] {
+            put(&mut runs, text, x, y);
+        }
+        assert_eq!(texts(runs), ["Mül", "Éç", "n´t", "¨", "a˚"]);
+    }
+
+    #[test]
     fn replacement_text_stands_where_its_characters_were() {
         let mut runs = Runs::default();
         put(&mut runs, "o", 0.0, 0.0);
@@ -238,6 +374,15 @@ mod tests {
         runs.replace_with("nothing here".to_owned());
         runs.end_replacement();
         assert_eq!(texts(runs), ["office"]);
+    }
+
+    #[test]
+    fn text_of_one_glyph_that_reads_backwards_stands_turned_in_its_run() {
+        let mut runs = Runs::default();
+        put(&mut runs, "م", 0.0, 0.0);
+        put(&mut runs, "لا", 5.0, 0.0);
+        put(&mut runs, "س", 10.0, 0.0);
+        assert_eq!(texts(runs), ["سلام".chars().rev().collect::<String>()]);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::ops::Range;
 use super::cells::append;
 use super::line::{CELL_SEPARATOR, Cell, Line, lead};
 use super::strips::{Entry, MAX_LEADING, Strip, starts};
+use crate::ConvertError;
+use crate::guarded::Clock;
 
 /// Lines of a table are no further apart than this, relative to their letters.
 const MAX_LEAD: f64 = 4.5;
@@ -20,9 +22,10 @@ const NEIGHBOURS: usize = 24;
 /// Columns stand at least so many points apart.
 const MIN_GAP: f64 = 2.0;
 
-/// Most columns and lines of a table that is looked for.
+/// Most columns and lines of a table that is looked for, and most texts of one of its lines.
 const MAX_COLUMNS: usize = 64;
 const MAX_LINES: usize = 4_000;
+const MAX_CELLS: usize = 4 * MAX_COLUMNS;
 
 /// A table has at least so many lines of several texts if one of its columns has one text only.
 const MIN_SPARSE: usize = 6;
@@ -43,17 +46,24 @@ pub(super) struct Row {
 }
 
 /// The tables in lines that follow each other. `parted` says whether a line is drawn above the one of this number.
-pub(super) fn find(lines: &[Line], parted: &dyn Fn(usize) -> bool) -> Vec<Table> {
+///
+/// # Errors
+/// The time is over.
+pub(super) fn find(
+    lines: &[Line],
+    parted: &dyn Fn(usize) -> bool,
+    clock: Clock,
+) -> Result<Vec<Table>, ConvertError> {
     let mut tables = Vec::new();
     let mut at = 0;
     while at < lines.len() {
         let len = stretch(lines.get(at..).unwrap_or_default());
         if len >= 2 {
-            search(lines, at..at + len, parted, 4, &mut tables);
+            search(lines, at..at + len, parted, 4, clock, &mut tables)?;
         }
         at += len.max(1);
     }
-    tables
+    Ok(tables)
 }
 
 /// The number of lines in a row that may be a table's.
@@ -62,7 +72,8 @@ fn stretch(lines: &[Line]) -> usize {
     let mut above: Option<&Line> = None;
     for (at, line) in lines.iter().enumerate() {
         let far = above.is_some_and(|above| lead(above, line) > MAX_LEAD);
-        if line.table.is_some() || far || at - end > MAX_SINGLE || wide > MAX_WIDE {
+        let crowded = line.cells.len() > MAX_CELLS;
+        if line.table.is_some() || far || crowded || at - end > MAX_SINGLE || wide > MAX_WIDE {
             break;
         }
         let (x, to) = line.span();
@@ -84,19 +95,19 @@ fn search(
     range: Range<usize>,
     parted: &dyn Fn(usize) -> bool,
     depth: usize,
+    clock: Clock,
     tables: &mut Vec<Table>,
-) {
+) -> Result<(), ConvertError> {
     let Some(part) = lines.get(range.clone()).filter(|part| (2..=MAX_LINES).contains(&part.len())) else {
-        return;
+        return Ok(());
     };
-    if let Some(columns) = columns(part) {
+    if let Some(columns) = columns(part, clock)? {
         // Prose between tables parts them.
         if depth > 0
             && let Some(at) = part.iter().position(|line| is_prose(line, &columns))
         {
-            search(lines, range.start..range.start + at, parted, depth - 1, tables);
-            search(lines, range.start + at + 1..range.end, parted, depth - 1, tables);
-            return;
+            search(lines, range.start..range.start + at, parted, depth - 1, clock, tables)?;
+            return search(lines, range.start + at + 1..range.end, parted, depth - 1, clock, tables);
         }
         // The first row may begin above, and the last one go on below.
         let done = tables.last().map_or(0, |table| table.lines.end);
@@ -114,21 +125,22 @@ fn search(
         let backwards = part.iter().filter(|line| line.reads_backwards()).count() * 2 > part.len();
         let rows = put_together(strips, &starts, first..end, from, backwards.then_some(columns.len()));
         tables.push(Table { lines: from + first..from + end, rows });
-        return;
+        return Ok(());
     }
     if depth == 0 {
-        return;
+        return Ok(());
     }
     let leads = part.windows(2).enumerate().filter_map(|(at, pair)| match pair {
         [above, below] => Some((at + 1, lead(above, below))),
         _ => None,
     });
-    let Some((at, widest)) = leads.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let Some((at, widest)) = leads.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(()) };
     if widest > 1.3 {
         let middle = range.start + at;
-        search(lines, range.start..middle, parted, depth - 1, tables);
-        search(lines, middle..range.end, parted, depth - 1, tables);
+        search(lines, range.start..middle, parted, depth - 1, clock, tables)?;
+        search(lines, middle..range.end, parted, depth - 1, clock, tables)?;
     }
+    Ok(())
 }
 
 /// The number of lines beside a table that may belong to its outermost row: single texts that stand in one column.
@@ -172,11 +184,13 @@ fn covered(cell: &Cell, columns: &[(f64, f64)], slack: f64) -> Range<usize> {
 }
 
 /// The columns of a table, from the left, if the lines are one.
-fn columns(lines: &[Line]) -> Option<Vec<(f64, f64)>> {
+fn columns(lines: &[Line], clock: Clock) -> Result<Option<Vec<(f64, f64)>>, ConvertError> {
     let several: Vec<&Line> = lines.iter().filter(|line| line.cells.len() > 1).collect();
     let mut cells: Vec<(&Cell, f64, bool)> = Vec::new();
     for (at, line) in several.iter().enumerate() {
-        let near = several.get(at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS).min(several.len()))?;
+        clock.check()?;
+        let beside = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS).min(several.len());
+        let near = several.get(beside).unwrap_or_default();
         for cell in &line.cells {
             cells.push((cell, line.size, spans(cell, line.size, near)));
         }
@@ -189,9 +203,13 @@ fn columns(lines: &[Line]) -> Option<Vec<(f64, f64)>> {
             _ => columns.push((cell.x, cell.end)),
         }
     }
+    // Parted, they are no fewer.
+    if columns.len() > MAX_COLUMNS {
+        return Ok(None);
+    }
     let columns = parted(&several, &columns);
     if !(2..=MAX_COLUMNS).contains(&columns.len()) {
-        return None;
+        return Ok(None);
     }
     let mut of_columns: Vec<Vec<(Cell, f64)>> = columns.iter().map(|_| Vec::new()).collect();
     for line in &several {
@@ -227,7 +245,7 @@ fn columns(lines: &[Line]) -> Option<Vec<(f64, f64)>> {
         && (lonely == 0 || (lonely * 3 <= columns.len() && several.len() >= MIN_SPARSE))
         && aligned * 2 > columns.len()
         && filled * 10 >= several.len() * columns.len() * 3;
-    is_table.then_some(columns)
+    Ok(is_table.then_some(columns))
 }
 
 /// Parts columns where narrow gaps of their texts stand above each other.

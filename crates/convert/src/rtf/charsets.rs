@@ -2,11 +2,13 @@
 
 use encoding_rs::{self as e, Encoding};
 
+use crate::symbol_fonts::sign;
+
 /// The number of fonts that hold signs.
 pub(super) const SYMBOL: i32 = 2;
 
-/// The charset of a code page.
-pub(super) fn of_code_page(number: i32) -> Option<&'static Encoding> {
+/// The charset of a code page of Windows.
+pub(crate) fn of_code_page(number: i32) -> Option<&'static Encoding> {
     Some(match number {
         866 => e::IBM866,
         874 => e::WINDOWS_874,
@@ -24,6 +26,18 @@ pub(super) fn of_code_page(number: i32) -> Option<&'static Encoding> {
         1257 => e::WINDOWS_1257,
         1258 => e::WINDOWS_1258,
         10_000 => e::MACINTOSH,
+        20_866 => e::KOI8_R,
+        21_866 => e::KOI8_U,
+        28_591 => e::WINDOWS_1252,
+        28_592 => e::ISO_8859_2,
+        28_595 => e::ISO_8859_5,
+        28_597 => e::ISO_8859_7,
+        28_599 => e::WINDOWS_1254,
+        28_605 => e::ISO_8859_15,
+        50_220..=50_222 => e::ISO_2022_JP,
+        51_932 => e::EUC_JP,
+        51_949 => e::EUC_KR,
+        54_936 => e::GB18030,
         65_001 => e::UTF_8,
         _ => return None,
     })
@@ -51,17 +65,7 @@ pub(super) fn of_font(number: i32) -> Option<&'static Encoding> {
     })
 }
 
-/// Text in a font of signs: letters are letters, and of the signs the bullets are known.
-pub(super) fn symbols(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .map(|byte| match byte {
-            0xb7 | 0xa7 | 0xa8 | 0x6c | 0x6e if bytes.len() == 1 => '\u{2022}',
-            0xd8 | 0xe0 if bytes.len() == 1 => '\u{2192}',
-            0xfc if bytes.len() == 1 => '\u{2713}',
-            0xb7 => '\u{2022}',
-            0x20..=0x7e => char::from(*byte),
-            _ => char::REPLACEMENT_CHARACTER,
-        })
-        .collect()
+/// Text in a font of signs.
+pub(super) fn symbols(font: &str, bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| sign(font, 0xf000 | u32::from(*byte))).collect()
 }

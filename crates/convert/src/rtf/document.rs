@@ -5,18 +5,29 @@ use std::collections::HashMap;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::charsets;
-use super::group::{Group, Kind};
+use super::form::Form;
+use super::group::{Group, Kind, NO_FONT};
 use crate::flow::Flow;
 use crate::output::one_line;
 
 /// Groups inside each other that are told apart; in deeper ones nothing is read.
 const MAX_GROUPS: usize = 1000;
 
+/// Longest name of a font of signs, in characters.
+const MAX_NAME: usize = 100;
+
 /// Cells of one row.
 pub(super) const MAX_CELLS: usize = 1000;
 
 /// Edges of cells this close are the same, in twentieths of a point.
 const NEAR: i32 = 30;
+
+/// A font of the table of fonts.
+pub(super) struct Font {
+    pub(super) charset: i32,
+    /// The name of a font of signs.
+    pub(super) name: String,
+}
 
 /// A document that is being read.
 pub(super) struct Document<'o> {
@@ -27,7 +38,9 @@ pub(super) struct Document<'o> {
     /// Bytes of text in the charset of the font.
     pending: Vec<u8>,
     pub(super) encoding: &'static Encoding,
-    pub(super) fonts: HashMap<i32, i32>,
+    pub(super) fonts: HashMap<i32, Font>,
+    /// The font of text whose font is not said.
+    pub(super) default_font: i32,
     /// The next destination may be unknown.
     pub(super) starred: bool,
     /// Nothing of the group has been read yet: only here a destination begins.
@@ -53,7 +66,7 @@ pub(super) struct Document<'o> {
     /// The digits of the objects.
     pub(super) objects: Vec<Vec<u8>>,
     object: Vec<u8>,
-    pub(super) unreadable: usize,
+    pub(super) form: Form,
 }
 
 impl<'o> Document<'o> {
@@ -66,6 +79,7 @@ impl<'o> Document<'o> {
             pending: Vec::new(),
             encoding: WINDOWS_1252,
             fonts: HashMap::new(),
+            default_font: NO_FONT,
             starred: false,
             at_start: false,
             stray: false,
@@ -82,7 +96,7 @@ impl<'o> Document<'o> {
             asides: Vec::new(),
             objects: Vec::new(),
             object: Vec::new(),
-            unreadable: 0,
+            form: Form::default(),
         }
     }
 
@@ -112,7 +126,8 @@ impl<'o> Document<'o> {
         let Some(saved) = ended.saved else { return };
         let text = self.flow.take();
         self.flow.put_back(saved);
-        let text = one_line(&text);
+        // Behind the last cell of a table nothing stands.
+        let text = one_line(&text).trim_end_matches(" |").to_owned();
         match ended.kind {
             Kind::Author => self.author = text,
             _ if text.is_empty() => {}
@@ -127,7 +142,9 @@ impl<'o> Document<'o> {
                     self.asides.push(aside);
                 }
             }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object => self.flow.text(&text),
+            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice => {
+                self.flow.text(&text)
+            }
         }
     }
 
@@ -136,12 +153,23 @@ impl<'o> Document<'o> {
         !self.group.skipped
             && !self.group.hidden
             && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object)
+            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice)
     }
 
     pub(super) fn byte(&mut self, byte: u8) {
         if self.group.kind == Kind::Object {
             self.object.push(byte);
+            return;
+        }
+        if self.group.kind == Kind::Choice {
+            self.form.push(byte);
+            return;
+        }
+        if self.group.kind == Kind::Fonts && !self.group.skipped {
+            let font = self.fonts.get_mut(&self.group.font).filter(|font| font.charset == charsets::SYMBOL);
+            if let Some(font) = font.filter(|font| font.name.len() < MAX_NAME && byte != b';') {
+                font.name.push(char::from(byte));
+            }
             return;
         }
         if self.is_text() {
@@ -169,16 +197,16 @@ impl<'o> Document<'o> {
         if std::mem::take(&mut self.group.raised) && !self.flow.ends_blank() {
             self.flow.text("^");
         }
-        let charset = self.fonts.get(&self.group.font).copied().unwrap_or(1);
-        if charset == charsets::SYMBOL {
-            let text = charsets::symbols(&bytes);
-            self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
-            self.flow.text(&text);
-            return;
-        }
-        let encoding = charsets::of_font(charset).unwrap_or(self.encoding);
-        let (text, _) = encoding.decode_without_bom_handling(&bytes);
-        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+        let font = self.fonts.get(&self.group.font);
+        let charset = font.map_or(1, |font| font.charset);
+        let text = match font {
+            Some(Font { charset: charsets::SYMBOL, name }) => charsets::symbols(name, &bytes).into(),
+            _ => {
+                let encoding = charsets::of_font(charset).unwrap_or(self.encoding);
+                encoding.decode_without_bom_handling(&bytes).0
+            }
+        };
+        self.flow.output.unreadable(&text);
         self.flow.text(&text);
     }
 
@@ -196,11 +224,14 @@ impl<'o> Document<'o> {
                 return;
             }
             (Some(high), _) => String::from_utf16_lossy(&[high, unit]),
-            // Signs of the font Symbol, moved to where they collide with nothing.
-            (None, 0xF020..=0xF0FF) => charsets::symbols(&[(unit & 0xff).to_le_bytes()[0]]),
+            // Signs of a font, moved to where they collide with nothing.
+            (None, 0xF020..=0xF0FF) => {
+                let font = self.fonts.get(&self.group.font).map_or("", |font| font.name.as_str());
+                charsets::symbols(font, &[(unit & 0xff).to_le_bytes()[0]])
+            }
             (None, _) => String::from_utf16_lossy(&[unit]),
         };
-        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+        self.flow.output.unreadable(&text);
         if text != "\0" {
             self.text(&text);
         }
@@ -211,12 +242,16 @@ impl<'o> Document<'o> {
         if !self.is_text() {
             return;
         }
-        let in_note = self.outer.iter().any(|group| group.saved.is_some()) || self.group.saved.is_some();
-        if in_note || self.group.in_table {
+        if self.in_note() || self.group.in_table {
             self.flow.text("\n");
         } else {
             self.end_paragraph();
         }
+    }
+
+    /// True in a note or an aside, whose text becomes one line: a table of theirs is none of the document's.
+    pub(super) fn in_note(&self) -> bool {
+        self.group.saved.is_some() || self.outer.iter().any(|group| group.saved.is_some())
     }
 
     fn end_paragraph(&mut self) {
@@ -237,6 +272,12 @@ impl<'o> Document<'o> {
 
     pub(super) fn cell(&mut self) {
         self.flush();
+        if self.in_note() {
+            if !self.flow.is_blank() {
+                self.flow.text(" | ");
+            }
+            return;
+        }
         let text = self.flow.take();
         self.cells_in_table = self.group.in_table;
         if self.cells.len() < MAX_CELLS {
@@ -248,6 +289,10 @@ impl<'o> Document<'o> {
 
     pub(super) fn row(&mut self) {
         self.flush();
+        if self.in_note() {
+            self.flow.text("\n");
+            return;
+        }
         let cells = std::mem::take(&mut self.cells);
         let rest = self.flow.take();
         if !self.table_open {

@@ -1,5 +1,8 @@
 //! Groups of RTF: what is set in one, and what becomes of its text.
 
+/// The number of no font.
+pub(super) const NO_FONT: i32 = -1;
+
 /// The settings of a group, which come back when it ends.
 #[derive(Clone)]
 pub(super) struct Group {
@@ -33,6 +36,8 @@ pub(super) enum Kind {
     Styles,
     /// The number or mark of a list.
     Label,
+    /// A choice of a form field that is a list.
+    Choice,
     /// An object that another program made, in hexadecimal digits.
     Object,
 }
@@ -46,7 +51,7 @@ impl Group {
             raised: false,
             in_table: false,
             heading: None,
-            font: -1,
+            font: NO_FONT,
             stand_ins: 1,
             kind: Kind::Text,
             saved: None,

@@ -1,8 +1,9 @@
 //! The effects of RTF's control words.
 
 use super::charsets;
-use super::document::{Document, MAX_CELLS};
-use super::group::Kind;
+use super::document::{Document, Font, MAX_CELLS};
+use super::form::Form;
+use super::group::{Kind, NO_FONT};
 
 /// Fonts whose charsets are kept, and styles that make headings.
 const MAX_FONTS: usize = 10_000;
@@ -69,6 +70,15 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         document.group.kind = Kind::Object;
         return;
     }
+    match word {
+        "formfield" => document.form = Form::default(),
+        "ffl" if document.depth > 1 => {
+            document.form.begin_choice();
+            document.group.kind = Kind::Choice;
+            return;
+        }
+        _ => {}
+    }
     let known = SKIPPED.contains(&word);
     if known || starred && !SHOWN.contains(&word) {
         // A destination is a group. A word of one in the midst of text is nothing.
@@ -110,6 +120,8 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
                 document.styles.insert(document.style, level + 1);
             }
         }
+        // The rows of a note have no part in the grid of the document's.
+        "trowd" | "cellx" if document.in_note() => {}
         "trowd" => document.edges.clear(),
         "cellx" if document.edges.len() < MAX_CELLS => document.edges.push(value.unwrap_or(0)),
         "super" => {
@@ -129,6 +141,9 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             document.flush();
             document.group.raised = false;
             document.group.hidden = false;
+            if document.default_font != NO_FONT {
+                document.group.font = document.default_font;
+            }
         }
         "v" | "deleted" => {
             document.flush();
@@ -136,11 +151,15 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         }
         "f" => {
             document.flush();
-            document.group.font = value.unwrap_or(-1);
+            document.group.font = value.unwrap_or(NO_FONT);
         }
-        "deff" if document.group.font < 0 => document.group.font = value.unwrap_or(-1),
+        "deff" if document.default_font == NO_FONT => {
+            document.default_font = value.unwrap_or(NO_FONT);
+            document.group.font = document.default_font;
+        }
         "fcharset" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
-            document.fonts.insert(document.group.font, value.unwrap_or(1));
+            let font = Font { charset: value.unwrap_or(1), name: String::new() };
+            document.fonts.insert(document.group.font, font);
         }
         "ansicpg" => {
             if let Some(encoding) = value.and_then(charsets::of_code_page) {
@@ -154,6 +173,11 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
                 document.flow.output.not_shown("image");
             }
             document.skip();
+        }
+        "fftype" | "ffres" | "ffdefres" => document.form.set(word, value),
+        "fldrslt" => {
+            let shown = std::mem::take(&mut document.form).shown(document.encoding);
+            document.text(&shown);
         }
         "footnote" => document.aside(Kind::Note("footnote")),
         "annotation" => document.aside(Kind::Note("comment")),

@@ -1,5 +1,6 @@
 //! The sheets of a workbook, as it lists them.
 
+use super::escapes::unescaped;
 use super::records::{Records, text_at};
 use crate::fields::u32_at;
 use crate::ooxml::{Package, Reference, References};
@@ -59,7 +60,7 @@ impl Book {
                 Node::Open(tag) => match tag.name() {
                     "workbookPr" => self.since_1904 = tag.is_on("date1904"),
                     "sheet" if self.sheets.len() < MAX_SHEETS => self.sheets.push(Listed {
-                        name: tag.attr("name").unwrap_or_default(),
+                        name: unescaped(&tag.attr("name").unwrap_or_default()).into_owned(),
                         id: tag.prefixed("id").unwrap_or_default(),
                         hidden: tag.attr("state").is_some_and(|state| state != "visible"),
                     }),

@@ -1,9 +1,10 @@
 //! The cells of a sheet, row by row.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::bounds::{MAX_CELL, MAX_COLUMNS, MAX_ROWS};
+use super::comments::Comments;
+use super::escapes::unescaped;
 use super::records::{Records, rich_text, text_at};
 use super::strings::Strings;
 use crate::fields::{f64_at, logical, packed, place_at, u32_at};
@@ -11,7 +12,6 @@ use crate::grid::{Grid, place};
 use crate::guarded::Clock;
 use crate::numbers::Formats;
 use crate::output::Output;
-use crate::table::column_name;
 use crate::xml::{Node, Stop, Xml};
 
 /// Bytes of one row.
@@ -26,7 +26,7 @@ const END_OF_CELLS: u32 = 146;
 pub(super) struct Cells<'a> {
     pub(super) formats: &'a Formats,
     pub(super) strings: &'a Strings,
-    pub(super) comments: HashMap<String, String>,
+    pub(super) comments: Comments,
     pub(super) clock: Clock,
     pub(super) formulas: usize,
     /// True if a shared text is not there.
@@ -101,15 +101,15 @@ impl Cells<'_> {
                         next_column = 0;
                     }
                     "c" => {
-                        let reference = tag.attr("r");
-                        let at = reference.as_deref().and_then(place);
-                        let column = at.map_or(next_column, |(column, _)| column).min(MAX_COLUMNS - 1);
+                        let at = tag.attr("r").as_deref().and_then(place);
+                        let (column, line) = at.unwrap_or((next_column, row.number));
+                        let column = column.min(MAX_COLUMNS - 1);
                         next_column = column + 1;
                         cell = Cell {
                             column,
                             kind: tag.attr("t").unwrap_or_default(),
                             style: tag.number("s").unwrap_or(0),
-                            comment: reference.and_then(|reference| self.comments.remove(&reference)),
+                            comment: self.comments.take(line, column),
                             ..Cell::default()
                         };
                     }
@@ -135,7 +135,7 @@ impl Cells<'_> {
             match wanted {
                 Some("v") => cell.value = Some(xml.text(MAX_CELL)?),
                 Some("f") => cell.formula = Some(xml.text(MAX_CELL)?),
-                Some("t") => cell.text.push_str(&xml.text(MAX_CELL)?),
+                Some("t") => cell.text.push_str(&unescaped(&xml.text(MAX_CELL)?)),
                 Some(_) => xml.skip()?,
                 None => {}
             }
@@ -155,14 +155,16 @@ impl Cells<'_> {
                         Cow::Borrowed("\u{fffd}")
                     }
                 },
-                "b" => Cow::Borrowed(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
-                "str" | "e" | "inlineStr" => Cow::Borrowed(value.as_str()),
+                "b" => Cow::Borrowed(if matches!(value.trim(), "1" | "true") { "TRUE" } else { "FALSE" }),
+                "str" | "e" | "inlineStr" => unescaped(value),
                 "d" => Cow::Borrowed(value.trim()),
                 _ => Cow::Owned(self.formats.show(value.trim(), cell.style)),
             },
-            (None, Some(formula)) if !formula.trim().is_empty() => {
+            (None, Some(formula)) if !formula.trim().is_empty() || cell.text.is_empty() => {
                 self.formulas += 1;
-                Cow::Owned(format!("={}", formula.trim()))
+                // Cells that share a formula have it in the first of them alone.
+                let formula = Some(formula.trim()).filter(|formula| !formula.is_empty()).unwrap_or("…");
+                Cow::Owned(format!("={formula}"))
             }
             _ => Cow::Borrowed(cell.text.as_str()),
         };
@@ -226,7 +228,7 @@ impl Cells<'_> {
             self.lost = true;
             char::REPLACEMENT_CHARACTER.to_string()
         });
-        let comment = self.comments.remove(&format!("{}{}", column_name(column), row.number));
+        let comment = self.comments.take(row.number, column);
         self.lost |= !row.add(column, &text, comment);
     }
 }

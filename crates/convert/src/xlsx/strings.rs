@@ -1,5 +1,8 @@
 //! The texts that the cells of a workbook share, in little memory.
 
+use std::borrow::Cow;
+
+use super::escapes::unescaped;
 use super::records::{Records, is_binary, rich_text};
 use crate::ooxml::{Package, References, of_kind};
 use crate::xml::{Node, Stop, Xml};
@@ -46,17 +49,23 @@ impl Strings {
     }
 
     fn add(&mut self, mut xml: Xml<'_>, limit: usize) -> Result<(), Stop> {
-        let (mut in_text, mut said_aloud) = (false, false);
+        let (mut in_text, mut said_aloud, mut from) = (false, false, 0);
         loop {
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
-                    "t" => in_text = !said_aloud,
+                    "t" => (in_text, from) = (!said_aloud, self.text.len()),
                     "rPh" => said_aloud = true,
                     _ => {}
                 },
                 Node::Text(text) if in_text => self.push_some(&text, limit)?,
                 Node::Close(name) => match &*name {
-                    "t" => in_text = false,
+                    "t" => {
+                        in_text = false;
+                        if let Cow::Owned(text) = unescaped(self.text.get(from..).unwrap_or_default()) {
+                            self.text.truncate(from);
+                            self.text.push_str(&text);
+                        }
+                    }
                     "rPh" => said_aloud = false,
                     "si" => self.end()?,
                     _ => {}

@@ -5,6 +5,10 @@ use attache_convert::Note;
 
 /// A page with a line of text and these annotations, each an object from 10 on.
 fn annotated(annotations: &[&str]) -> Vec<u8> {
+    annotated_by(annotations).finish()
+}
+
+fn annotated_by(annotations: &[&str]) -> Builder {
     let list: String = (0..annotations.len()).map(|at| format!("{} 0 R ", 10 + at)).collect();
     let mut pdf = Builder::new()
         .object(1, "<< /Type /Catalog /Pages 2 0 R >>")
@@ -26,7 +30,7 @@ fn annotated(annotations: &[&str]) -> Vec<u8> {
     for (at, annotation) in annotations.iter().enumerate() {
         pdf = pdf.object(10 + at as u32, annotation);
     }
-    pdf.finish()
+    pdf
 }
 
 #[test]
@@ -68,6 +72,60 @@ fn values_of_fields_are_read_whatever_their_appearance() {
     let list = annotated(&[widget, "<< /FT /Ch /V (Monthly) /T (rate) >>"]);
     let text = text(list);
     assert!(text.starts_with("[page 1]\nAmount | Monthly\n"), "{text}");
+}
+
+#[test]
+fn values_that_a_script_puts_in_another_way_are_read_as_they_are_shown() {
+    let shown = |value: &str, look: &str, script: &str| {
+        let field = format!(
+            "<< /Type /Annot /Subtype /Widget /FT /Tx /Rect [200 695 400 715] /DA (/F1 12 Tf) /V ({value}) \
+             /Parent 11 0 R /AP << /N 12 0 R >> >>"
+        );
+        let form = "/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F1 5 0 R >> >>";
+        let content = format!("BT /F1 12 Tf 2 5 Td ({look}) Tj ET");
+        let parent = format!("<< /T (amount) /AA << {script} >> >>");
+        let pdf = annotated_by(&[&field, &parent]).stream(12, form, content.as_bytes());
+        text(pdf.finish()).trim_start_matches("[page 1]\nAmount | ").trim_end().to_owned()
+    };
+    let script = "/F << /S /JavaScript /JS (AFPercent_Format\\(2, 0\\);) >>";
+    assert_eq!(shown("0.25", "25.00 %", script), "25.00 %");
+    assert_eq!(shown("1234.567", "EUR 1,234.57", script), "EUR 1,234.57");
+    assert_eq!(shown("2026-05-17", "17 May 2026", script), "17 May 2026");
+    // Made before the value was set; and without a script.
+    assert_eq!(shown("95", "10.00", script), "95");
+    assert_eq!(shown("95", "0.00", script), "95");
+    assert_eq!(shown("1000", "10.00", script), "1000");
+    assert_eq!(shown("0.25", "25.00 %", "/K << /S /JavaScript /JS (x) >>"), "0.25");
+}
+
+#[test]
+fn text_strings_have_their_own_encoding() {
+    let field = "<< /Type /Annot /Subtype /FreeText /Rect [200 695 400 715] /Contents (100 \\240 \\204 \\215x\\216) >>";
+    assert_eq!(text(annotated(&[field])), "[page 1]\nAmount | 100 € — “x”\n");
+    let hyphen =
+        "BT /F1 12 Tf 72 700 Td (by) Tj /Span << /ActualText <FEFF00AD> >> BDC (-) Tj EMC (pass) Tj ET";
+    assert_eq!(text(Builder::page(hyphen).finish()), "[page 1]\nby-pass\n");
+}
+
+// Boxes are drawn by lines, or not at all, as often as by letters.
+#[test]
+fn boxes_say_if_they_are_ticked() {
+    let field =
+        |rest: &str| format!("<< /Type /Annot /Subtype /Widget /FT /Btn /Rect [50 698 62 710] {rest} >>");
+    for (button, expected) in [
+        (field("/V /Yes /AS /Yes"), "☒ | Amount"),
+        (field("/V /Yes"), "☒ | Amount"),
+        (field("/AS /Off"), "☐ | Amount"),
+        (field(""), "☐ | Amount"),
+        (field("/Ff 32768 /AS /a"), "◉ | Amount"),
+        (field("/Ff 32768 /V /a /AP << /N << /b 6 0 R >> >>"), "○ | Amount"),
+        (field("/Ff 65536"), "Amount"),
+        (field("/F 2 /AS /Yes"), "Amount"),
+        // Its appearance has a mark of its own.
+        (field("/AS /Yes /AP << /N << /Yes 6 0 R >> >>"), "10.00 | Amount"),
+    ] {
+        assert_eq!(text(annotated(&[&button])), format!("[page 1]\n{expected}\n"), "{button}");
+    }
 }
 
 #[test]

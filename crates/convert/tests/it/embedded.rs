@@ -49,6 +49,8 @@ fn packed(label: &str, unicode: Option<&str>, data: &[u8]) -> Vec<u8> {
     [&len(inner.len()), inner.as_slice()].concat()
 }
 
+const WEB_PAGE: &[u8] = b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Page</p>";
+
 const PDF: &[u8] = b"%PDF-1.4 a small one";
 
 /// A part of an office file with what it refers to: name, content, and identifiers, kinds, targets.
@@ -109,6 +111,7 @@ fn embedded_documents_are_attachments_whatever_they_are_wrapped_in() {
         ("oleObject", "oleObject6.bin", &blob),
         ("oleObject", "oleObject7.bin", &old),
         ("aFChunk", "chunk.html", b"<p>Part of the letter</p>"),
+        ("aFChunk", "page.mht", WEB_PAGE),
         ("oleObject", "oleObject8.bin", &unknown),
         ("package", "Microsoft_Excel_Sheet1.xlsx", &sheet),
     ]);
@@ -124,6 +127,7 @@ fn embedded_documents_are_attachments_whatever_they_are_wrapped_in() {
             ("tool.dat", OCTETS, &[7, 0, 9]),
             ("oleObject7.doc", "application/msword", &old[..]),
             ("chunk.html", "text/html", b"<p>Part of the letter</p>"),
+            ("page.mht", "message/rfc822", WEB_PAGE),
         ],
     );
     let heads = |all: &[(&str, &str, &[u8])]| -> Vec<String> {
@@ -413,6 +417,20 @@ fn pdf_with(catalog: &str, contents: &str) -> Builder {
         .object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
         .stream(6, "/Type /EmbeddedFile", b"See the order")
         .object(7, "<< /Type /Filespec /F (notes.txt) /EF << /F 6 0 R >> >>")
+}
+
+#[test]
+fn a_damaged_file_in_a_pdf_is_said_to_be_lost() {
+    let packed = crate::common::deflate("1 2 3 4 5 67 ".repeat(9_999).as_bytes());
+    let with = |data: &[u8]| {
+        let pdf = pdf_with("/AF [7 0 R]", "BT /F1 12 Tf 72 700 Td (Order) Tj ET");
+        read(crate::common::PDF, pdf.stream(6, "/Filter /FlateDecode", data).finish())
+    };
+    assert_eq!((with(&packed).attachments.len(), with(&packed).notes), (1, vec![]));
+    let lost = vec![Note::NotShown { what: "embedded document", count: 1 }];
+    let mut broken = packed.clone();
+    broken[packed.len() / 2..].fill(0xff);
+    assert_eq!((with(&broken).attachments.len(), with(&broken).notes), (0, lost));
 }
 
 #[test]

@@ -56,6 +56,70 @@ fn an_old_letter_is_read_with_its_table() {
     );
 }
 
+/// A letter of two pieces, the first of two bytes a character, from runs of text with the properties of their characters,
+/// as [MS-DOC] 2.8.5 and 2.9.33 have them.
+fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let mut head = vec![0; 1024];
+    head[0..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0x00]);
+    head[11] = 0x02;
+    let (mut page, mut at, mut run, mut end) = (vec![0; 512], 1024, 0, 510);
+    let runs = pieces.concat().len();
+    let (mut characters, mut places) = (vec![0], Vec::new());
+    for (piece, is_narrow) in pieces.iter().zip([false, true]) {
+        places.push(if is_narrow { number((2 * at) | 0x4000_0000) } else { number(at) });
+        let first = characters.last().copied().unwrap();
+        let mut length = 0;
+        for (text, properties) in *piece {
+            page[4 * run..4 * run + 4].copy_from_slice(&number(at));
+            if !properties.is_empty() {
+                end -= (properties.len() + 2) / 2 * 2;
+                page[end] = u8::try_from(properties.len()).unwrap();
+                page[end + 1..=end + properties.len()].copy_from_slice(properties);
+                page[4 * (runs + 1) + run] = u8::try_from(end / 2).unwrap();
+            }
+            let bytes = if is_narrow { text.as_bytes().to_vec() } else { wide(text) };
+            (at, run, length) = (at + bytes.len(), run + 1, length + text.chars().count());
+            head.extend(bytes);
+        }
+        characters.push(first + length);
+    }
+    page[4 * runs..4 * runs + 4].copy_from_slice(&number(at));
+    page[511] = u8::try_from(runs).unwrap();
+    head.resize(2048, 0);
+    head.extend(page);
+    let list: Vec<u8> = characters.iter().flat_map(|place| number(*place)).collect();
+    let list = [list, places.iter().flat_map(|at| [&[0, 0], &at[..], &[0, 0]].concat()).collect()].concat();
+    let tables = [vec![2], number(list.len()).to_vec(), list].concat();
+    let pages = [number(1024), number(at), number(4)].concat();
+    for (entry, start, len) in [(12, tables.len(), pages.len()), (33, 0, tables.len())] {
+        let at = 0x9a + 8 * entry;
+        head[at..at + 8].copy_from_slice(&[number(start), number(len)].concat());
+    }
+    message(&[("/WordDocument", &head), ("/1Table", &[tables, pages].concat())])
+}
+
+#[test]
+fn what_an_old_letter_says_no_more_is_left_out() {
+    let (deleted, hidden, shown) = ([0x00, 0x08, 1], [0x3c, 0x08, 1], [0x00, 0x08, 0, 0x3c, 0x08, 0x80]);
+    let bytes = old_letter([
+        &[
+            ("Pay within ", &[]),
+            ("60\t", &deleted),
+            ("30", &[0x01, 0x08, 1]),
+            (" days", &shown),
+            (" or so", &[&[0x35, 0x08, 1], &hidden[..]].concat()),
+            (".", &[]),
+            ("\r", &deleted),
+            (" größe\r", &[]),
+            ("hidden\r", &hidden),
+        ],
+        &[("Old", &deleted), ("New\r", &[])],
+    ]);
+    let converted = read("application/msword", bytes).unwrap();
+    assert_eq!(converted.text, "Pay within 30 days. größe\nNew\n");
+}
+
 #[test]
 fn an_old_presentation_is_read_slide_by_slide_with_its_notes() {
     let converted = read("application/vnd.ms-powerpoint", file("legacy.ppt")).unwrap();
@@ -144,6 +208,86 @@ fn a_message_of_outlook_with_a_formatted_body_alone_is_read() {
     assert_eq!(converted.text, "Subject: Offer\n\nDear Ben,\nsee the offer.\n");
     let converted = read("application/vnd.ms-outlook", with(b"damaged")).unwrap();
     assert_eq!(converted.notes, [Note::NotShown { what: "formatted body", count: 1 }]);
+}
+
+/// A stream of properties: a header, and entries of sixteen bytes.
+fn properties(header: usize, entries: &[(u32, u64)]) -> Vec<u8> {
+    let mut bytes = vec![0; header];
+    for (tag, value) in entries {
+        bytes.extend([&tag.to_le_bytes()[..], &6_u32.to_le_bytes(), &value.to_le_bytes()].concat());
+    }
+    bytes
+}
+
+// Drafts, sent messages and attached ones have no header lines of the transport.
+#[test]
+fn the_date_of_a_message_of_outlook_is_among_its_properties() {
+    let (sent, delivered) = (134_208_828_000_000_000, 134_208_828_610_000_000);
+    let inner = "/__attach_version1.0_#00000000/__substg1.0_3701000D";
+    let bytes = message(&[
+        ("/__properties_version1.0", &properties(32, &[(0x0e06_0040, delivered), (0x0039_0040, sent)])),
+        ("/__substg1.0_0037001F", &wide("Offer 77")),
+        (&format!("{inner}/__properties_version1.0"), &properties(24, &[(0x0e06_0040, delivered)])),
+        (&format!("{inner}/__substg1.0_1000001F"), &wide("inside")),
+    ]);
+    let converted = read("application/vnd.ms-outlook", bytes).unwrap();
+    assert_eq!(
+        converted.text,
+        "Date: 2026-04-17 07:00:00 UTC\nSubject: Offer 77\n\n[attached message 1]\nDate: 2026-04-17 07:01:01 UTC\n\ninside\n"
+    );
+}
+
+#[test]
+fn recipients_have_their_addresses_and_meetings_their_time() {
+    let person = |number: usize, kind: u64, name: &str, address: &str| {
+        let storage = format!("/__recip_version1.0_#{number:08X}");
+        [
+            (format!("{storage}/__properties_version1.0"), properties(8, &[(0x0c15_0003, kind)])),
+            (format!("{storage}/__substg1.0_3001001F"), wide(name)),
+            (format!("{storage}/__substg1.0_39FE001F"), wide(address)),
+        ]
+    };
+    let people = [
+        person(0, 1, "Ben", "ben@larkspur.example"),
+        person(1, 2, "Cleo", "cleo@larkspur.example"),
+        person(2, 1, "dan@larkspur.example", "dan@larkspur.example"),
+    ];
+    let (start, end) = (134_208_828_000_000_000, 134_208_864_000_000_000);
+    let fixed = properties(32, &[(0x0060_0040, start), (0x0061_0040, end)]);
+    let (to, subject) = (wide("Ben; dan@larkspur.example"), wide("Review"));
+    let mut streams: Vec<(&str, &[u8])> = vec![
+        ("/__properties_version1.0", &fixed),
+        ("/__substg1.0_0E04001F", &to),
+        ("/__substg1.0_0037001F", &subject),
+    ];
+    streams.extend(people.iter().flatten().map(|(name, bytes)| (name.as_str(), bytes.as_slice())));
+    assert_eq!(
+        read("application/vnd.ms-outlook", message(&streams)).unwrap().text,
+        "To: Ben <ben@larkspur.example>; dan@larkspur.example\nCc: Cleo <cleo@larkspur.example>\n\
+         Start: 2026-04-17 07:00:00 UTC\nEnd: 2026-04-17 08:00:00 UTC\nSubject: Review\n"
+    );
+}
+
+// documents.md 9.2 D21
+#[test]
+fn a_message_of_outlook_in_a_charset_of_one_byte_is_read_in_its_own() {
+    let russian = |text: &str| encoding_rs::WINDOWS_1251.encode(text).0.into_owned();
+    let body = "Общая сумма счёта составляет двадцать тысяч рублей.";
+    let with = |entries: &[(u32, u64)]| {
+        let bytes = message(&[
+            ("/__properties_version1.0", &properties(32, entries)),
+            ("/__substg1.0_0037001E", &russian("Счёт")),
+            ("/__substg1.0_1000001E", &[russian(body), vec![0, 0]].concat()),
+        ]);
+        read("application/vnd.ms-outlook", bytes).unwrap()
+    };
+    let text = format!("Subject: Счёт\n\n{body}\n");
+    for entry in [(0x3ffd_0003, 1251), (0x3fde_0003, 1251)] {
+        let converted = with(&[entry]);
+        assert_eq!((&converted.text, converted.notes), (&text, vec![]), "{entry:x?}");
+    }
+    let converted = with(&[]);
+    assert_eq!((converted.text, converted.notes), (text, vec![Note::Charset { charset: "windows-1251" }]));
 }
 
 #[test]

@@ -8,6 +8,8 @@
 )]
 
 mod annotations;
+mod backward;
+mod clauses;
 mod common;
 mod damaged;
 mod damaged_office;
@@ -16,6 +18,7 @@ mod examples;
 mod fonts;
 mod images;
 mod inbox;
+mod layers;
 mod legacy;
 mod mutations;
 mod mutations_images;
@@ -25,5 +28,6 @@ mod pages;
 mod passages;
 mod producers;
 mod sheets;
+mod signs;
 mod tables;
 mod texts;

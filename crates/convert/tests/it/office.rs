@@ -1,6 +1,6 @@
 //! Office files, books and e-mails of real producers come out as a reader sees them, with markers to cite.
 
-use crate::common::{DOCX, EPUB, ODP, ODS, ODT, PPTX, XLSX, docx, office, zip};
+use crate::common::{DOCX, EPUB, ODP, ODS, ODT, PPTX, XLSX, docx, office, relations, zip};
 use attache_convert::{ConvertError, Converted, Limits, Note, Unit, can_convert, convert};
 use bytes::Bytes;
 
@@ -74,6 +74,88 @@ fn what_was_deleted_or_hidden_is_gone_and_what_was_inserted_stays() {
 }
 
 #[test]
+fn a_hidden_mark_hides_no_more_than_itself() {
+    let cell = |text: &str| format!("<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
+    let mark = "<w:p><w:pPr><w:tabs><w:tab w:val='left' w:pos='720'/></w:tabs><w:rPr><w:vanish/>\
+                <w:vertAlign w:val='superscript'/><w:rFonts w:ascii='Symbol'/></w:rPr></w:pPr></w:p>";
+    let body = format!(
+        "{mark}<w:tbl><w:tr>{}{}</w:tr><w:tr>{}{}</w:tr></w:tbl>{}<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:drawing>\
+         <wps:txbx><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></wps:txbx></w:drawing></w:r>\
+         <w:r><w:t>behind</w:t></w:r></w:p>",
+        cell("A"),
+        cell("B"),
+        cell("C"),
+        cell("D"),
+        mark.replace("</w:p>", "<w:r><w:t>x</w:t></w:r></w:p>")
+    );
+    assert_eq!(text(DOCX, docx(&body, &[])), "A | B\nC | D\n\nx\nbehind\n");
+}
+
+#[test]
+fn breaks_and_tabs_part_words() {
+    let body = "<w:p><w:r><w:t>one</w:t><w:br w:type='page'/><w:t>two</w:t><w:br w:type='column'/><w:t>three</w:t>\
+                <w:br/><w:t>four</w:t><w:ptab w:alignment='right'/><w:t>five</w:t></w:r></w:p>\
+                <w:p><w:r><w:br w:type='page'/></w:r></w:p><w:p><w:r><w:t>six</w:t></w:r></w:p>";
+    assert_eq!(text(DOCX, docx(body, &[])), "one\ntwo\nthree\nfour\tfive\nsix\n");
+}
+
+#[test]
+fn fields_show_their_results_alone() {
+    let mark = |kind: &str| format!("<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>");
+    let code = |text: &str| format!("<w:r><w:instrText>{text}</w:instrText></w:r>");
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let (begin, separate, end) = (mark("begin"), mark("separate"), mark("end"));
+    let inner = format!("{begin}{}{separate}{}{end}", code("MERGEFIELD sex"), run("M"));
+    let outer = format!("{begin}{}{inner}{}{separate}{}{end}", code("IF "), code(" = M Mr Ms"), run("Mr"));
+    let body = format!("<w:p>{}{outer}{}</w:p>", run("Dear "), run(" Smith"));
+    assert_eq!(text(DOCX, docx(&body, &[])), "Dear Mr Smith\n");
+    // A field in a result, one over several paragraphs, one without a result, and one that does not end.
+    let body = format!(
+        "<w:p>{begin}{}{separate}{}{inner}</w:p><w:p>{}{end}{}</w:p><w:p>{}{begin}{inner}{end}</w:p>\
+         <w:p>{begin}{}</w:p><w:p>{}</w:p>",
+        code("TOC"),
+        run("Contents "),
+        run("Scope"),
+        run(" behind"),
+        run("none"),
+        run("kept"),
+        run("rest")
+    );
+    assert_eq!(text(DOCX, docx(&body, &[])), "Contents M\nScope behind\nnone\nkept\nrest\n");
+}
+
+#[test]
+fn points_of_charts_stand_beside_their_own_numbers() {
+    let numbers = |name: &str, values: &[&str]| {
+        let points = values.iter().enumerate();
+        let points: String =
+            points.map(|(at, v)| format!("<c:pt idx='{at}'><c:v>{v}</c:v></c:pt>")).collect();
+        format!("<c:{name}><c:numRef><c:numCache>{points}</c:numCache></c:numRef></c:{name}>")
+    };
+    let series = |name: &str, x: &[&str], y: &[&str], more: &str| {
+        let named = format!(
+            "<c:tx><c:strRef><c:strCache><c:pt idx='0'><c:v>{name}</c:v></c:pt></c:strCache></c:strRef></c:tx>"
+        );
+        let errors = format!("<c:errBars>{}</c:errBars>", numbers("plus", &["0.5"]));
+        format!("<c:ser>{named}{errors}{}{}{more}</c:ser>", numbers("xVal", x), numbers("yVal", y))
+    };
+    let read = |series: &[String]| {
+        let chart = format!("<c:chartSpace><c:plotArea>{}</c:plotArea></c:chartSpace>", series.concat());
+        text(DOCX, docx("<w:p/>", &[("chart", "chart1.xml", &chart)]))
+    };
+    let one = series("One", &["1", "2"], &["10", "20"], "");
+    assert_eq!(
+        read(&[one.clone(), series("Two", &["1", "2"], &["3", "4"], "")]),
+        "[chart]\n | One | Two\n1 | 10 | 3\n2 | 20 | 4\n"
+    );
+    let sizes = numbers("bubbleSize", &["7"]);
+    assert_eq!(
+        read(&[one, series("Two", &["5", "9"], &["3", "4"], &sizes)]),
+        "[chart]\n | One\n1 | 10\n2 | 20\n | Two\n5 | 3 (size 7)\n9 | 4\n"
+    );
+}
+
+#[test]
 fn text_boxes_symbols_and_merged_cells_stand_where_they_belong() {
     let body = "<w:p><w:r><w:t>before </w:t></w:r><w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r>\
                 <w:t>boxed</w:t></w:r></w:p></w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent><w:p><w:r>\
@@ -111,6 +193,48 @@ fn notes_that_nothing_refers_to_are_not_lost() {
                  </w:footnote><w:footnote w:id='2'><w:p><w:r><w:t>stray</w:t></w:r></w:p></w:footnote></w:footnotes>";
     let file = docx("<w:p><w:r><w:t>text</w:t></w:r></w:p>", &[("footnotes", "footnotes.xml", notes)]);
     assert_eq!(text(DOCX, file), "text\n[footnote: stray]\n");
+}
+
+#[test]
+fn headers_footers_and_hidden_text_of_open_documents() {
+    let styles = "<office:document-styles><office:styles>\
+        <style:style style:name='Secret' style:family='text'><style:text-properties text:display='none'/></style:style>\
+        <style:style style:name='Up' style:family='text'><style:text-properties style:text-position='super 58%'/></style:style>\
+        </office:styles><office:automatic-styles>\
+        <style:style style:name='P1' style:family='paragraph'><style:text-properties text:display='none'/></style:style>\
+        </office:automatic-styles><office:master-styles><style:master-page style:name='Standard'>\
+        <style:header><text:p>Fernwick<text:tab/>Offer 77</text:p><text:p>Draft</text:p></style:header>\
+        <style:header-left style:display='false'><text:p>unused</text:p></style:header-left>\
+        <style:footer><text:p>Page <text:page-number>1</text:page-number></text:p>\
+        <text:p text:style-name='P1'>not shown</text:p></style:footer></style:master-page>\
+        <style:master-page style:name='First'><style:header><text:p>Fernwick<text:tab/>Offer 77</text:p><text:p>Draft</text:p>\
+        </style:header><style:footer-first><table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell>\
+        <table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table></style:footer-first>\
+        </style:master-page></office:master-styles></office:document-styles>";
+    let content = "<office:document-content><office:automatic-styles>\
+        <style:style style:name='T1' style:family='text' style:parent-style-name='Secret'/>\
+        <style:style style:name='T2' style:family='text'><style:text-properties text:display='true'/></style:style>\
+        <style:style style:name='P2' style:family='paragraph'><style:text-properties text:display='none'/></style:style>\
+        </office:automatic-styles><office:body><office:text>\
+        <text:p text:style-name='P1'>seen<text:span text:style-name='T1'> secret<text:tab/><text:span> more</text:span></text:span>\
+        , 10<text:span text:style-name='Up'>6</text:span><text:span text:style-name='T1'><text:note><text:note-body>\
+        <text:p>hidden note</text:p></text:note-body></text:note></text:span></text:p>\
+        <text:p text:style-name='P2'>whole<text:span text:style-name='T2'>but this</text:span></text:p>\
+        <text:section text:display='none'><text:p>section</text:p></text:section>\
+        <text:section text:display='condition' text:is-hidden='true'><text:p>condition</text:p></text:section>\
+        <text:section text:display='condition'><text:p>open section</text:p></text:section>\
+        <text:p>gone<text:hidden-paragraph text:is-hidden='true'/></text:p>\
+        <text:p>here<text:hidden-paragraph text:is-hidden='false'/><text:hidden-text text:is-hidden='true'> not</text:hidden-text></text:p>\
+        </office:text></office:body></office:document-content>";
+    let file = zip(&[
+        ("mimetype", ODT.as_bytes()),
+        ("content.xml", content.as_bytes()),
+        ("styles.xml", styles.as_bytes()),
+    ]);
+    assert_eq!(
+        text(ODT, file),
+        "seen, 10^6\nbut this\nopen section\nhere\n[header: Fernwick\tOffer 77 / Draft]\n[footer: Page]\n[footer: a | b]\n"
+    );
 }
 
 const BUDGET: &str = "[sheet 1: Budget]
@@ -165,6 +289,36 @@ fn slides_have_titles_tables_notes_and_hidden_ones_say_so() {
         .replace("[slide 1]", "[slide 1: Quarterly review]")
         .replace("[slide 2]", "[slide 2: Figures]");
     assert_eq!(text(ODP, office("libreoffice.odp")), named);
+}
+
+#[test]
+fn a_comment_stands_before_the_replies_to_it() {
+    let body = |text: &str| format!("<p188:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p188:txBody>");
+    let comments = format!(
+        "<p188:cmLst><p188:cm authorId='a'><p188:replyLst><p188:reply authorId='b'>{}</p188:reply>\
+         <p188:reply authorId='a'>{}</p188:reply></p188:replyLst>{}</p188:cm>\
+         <p:cm authorId='b'><p:text>Old</p:text></p:cm></p188:cmLst>",
+        body("Yes"),
+        body("Good"),
+        body("Is this final?")
+    );
+    let file = zip(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", &relations(&[("r1", "officeDocument", "ppt/presentation.xml")])),
+        ("ppt/presentation.xml", b"<p:presentation xmlns:r='r'><p:sldId r:id='s'/></p:presentation>"),
+        (
+            "ppt/_rels/presentation.xml.rels",
+            &relations(&[("s", "slide", "slides/slide1.xml"), ("a", "authors", "authors.xml")]),
+        ),
+        ("ppt/authors.xml", b"<p188:author id='a' name='Ann'/><p188:author id='b' name='Ben'/>"),
+        ("ppt/slides/slide1.xml", b"<p:sld/>"),
+        ("ppt/slides/_rels/slide1.xml.rels", &relations(&[("c", "comments", "../comments/c.xml")])),
+        ("ppt/comments/c.xml", comments.as_bytes()),
+    ]);
+    assert_eq!(
+        text(PPTX, file),
+        "[slide 1]\n[comment by Ann: Is this final?]\n[comment by Ben: Yes]\n[comment by Ann: Good]\n[comment by Ben: Old]\n"
+    );
 }
 
 #[test]
@@ -241,6 +395,30 @@ fn e_mails_in_html_alone_and_with_stubs_are_read_as_html() {
         read.contains("The whole letter.") && !read.contains("browser") && !read.contains("epilogue"),
         "{read}"
     );
+}
+
+// A stub with the address of the page on which the letter can be read is long, and says nothing.
+#[test]
+fn an_address_makes_no_letter_of_a_stub() {
+    let address = format!("https://click.example.com/?qs={}", "a1b2c3".repeat(40));
+    let items: String = (0..30).map(|n| format!("<p>Position {n}: EUR {n}00</p>")).collect();
+    let mail = |plain: &str, rich: &str| {
+        let mail = format!(
+            "From: a@b.c\nContent-Type: multipart/alternative; boundary=x\n\n--x\n\n{plain}\n--x\n{rich}\n--x--\n"
+        );
+        text("message/rfc822", mail)
+    };
+    let html = format!("Content-Type: text/html\n\n<style>p {{}}</style>{items}");
+    let related = format!("Content-Type: multipart/related; boundary=y\n\n--y\n{html}\n--y--");
+    for rich in [&html, &related] {
+        assert!(mail(&format!("Please view this in a browser.\n{address}"), rich).contains("Position 29"));
+        let signed = "-- \nFernwick Office Supply Ltd, Example Street 1, Sample Town, VAT GB123456789";
+        assert!(mail(signed, rich).contains("Position 29"));
+    }
+    // Markup and hidden text make no letter of HTML.
+    let styled =
+        format!("Content-Type: text/html\n\n<p style='{}'>See you at nine.", "color:red;".repeat(500));
+    assert_eq!(mail("See you at nine. Ann", &styled), "From: a@b.c\n\nSee you at nine. Ann\n");
 }
 
 #[test]

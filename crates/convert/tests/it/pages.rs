@@ -124,6 +124,7 @@ fn pages_of_every_producer_read_as_before() {
         "collection-fonts",
         "encrypted-restricted-aes128",
         "encrypted-restricted-aes256",
+        "encrypted-restricted-pages",
         "encrypted-restricted-rc4",
         "encrypted-restricted-tables",
         "encrypted-restricted-tables-rc4",

@@ -148,6 +148,49 @@ fn restricted_documents_are_read_and_locked_ones_are_not() {
 }
 
 #[test]
+fn restricted_documents_are_read_whatever_the_numbers_of_their_streams() {
+    let page = |number| format!("[page {number}]\nPage {number}\n");
+    let expected = (1..=5).map(page).collect::<Vec<_>>().join("\n");
+    let plain = fixture("encrypted-restricted-pages");
+    assert_eq!(text(plain.clone()), expected);
+
+    // A table that points into the number of page's content makes it an object stream.
+    let at = |part: &[u8]| plain.windows(part.len()).position(|window| window == part).unwrap();
+    let inside = format!("\nxref\n2 1\n{:010} 00000 n \n", at(b"\n12 0 obj") + 2);
+    let split = convert(PDF, [&plain[..], inside.as_bytes()].concat().into(), &Limits::new());
+    assert!(matches!(split, Err(ConvertError::Encrypted { .. })), "{split:?}");
+}
+
+#[test]
+fn restricted_documents_that_were_saved_again_are_read() {
+    let plain = fixture("encrypted-restricted-tables-rc4");
+    let source = String::from_utf8_lossy(&plain).into_owned();
+    let between =
+        |from: &str, to: &str| source.split(from).nth(1).unwrap().split(to).next().unwrap().to_owned();
+    let id = between("/ID [", "]");
+    let (first, second) = id.split_once("><").unwrap();
+    let before = source.rsplit("startxref").next().unwrap().split_whitespace().next().unwrap().to_owned();
+    let saved = |first: &str, second: &str| {
+        let trailer = format!(
+            "<< /Size {} /Root {} /Encrypt {} /ID [{first}><{second}] /Prev {before} >>",
+            between("/Size ", " /"),
+            between("/Root ", " /"),
+            between("/Encrypt ", " >"),
+        );
+        let end = format!(
+            "xref\n0 1\n0000000000 65535 f \ntrailer\n{trailer}\nstartxref\n{}\n%%EOF\n",
+            plain.len()
+        );
+        read([&plain[..], end.as_bytes()].concat())
+    };
+    // Its second half changes, and the first one may be written in another way.
+    for (first, second) in [(first, second), (first, "00>"), (&*first.to_uppercase(), "11>")] {
+        assert_eq!(saved(first, second).unwrap().text, "[page 1]\nBalance: EUR 1,200.00\n");
+    }
+    assert!(matches!(saved("<00", "00>"), Err(ConvertError::Encrypted { .. })));
+}
+
+#[test]
 fn the_limits_on_pages_and_output_cut_and_say_so() {
     let bytes = fixture("fpdf2-scripts");
     let one = convert(PDF, bytes.clone(), &Limits::new().with_max_units(1)).unwrap();

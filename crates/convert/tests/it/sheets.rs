@@ -58,6 +58,70 @@ fn sheets_of_open_document_show_numbers_in_one_notation() {
 }
 
 #[test]
+fn cells_that_share_a_formula_are_counted_and_truth_may_be_a_word() {
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1'><v>10</v></c><c r='B1'><f t='shared' ref='B1:B2' si='0'>A1*2</f></c></row>\
+                 <row r='2'><c r='A2' t='b'><v>true</v></c><c r='B2'><f t='shared' si='0'/></c></row></sheetData></worksheet>";
+    let converted = read(XLSX, xlsx(sheet.as_bytes(), b"", "<styleSheet/>")).unwrap();
+    assert!(converted.text.ends_with("\n1: 10 | =A1*2\n2: TRUE | =…\n"), "{}", converted.text);
+    assert!(converted.notes.contains(&Note::FormulasWithoutValues { count: 2 }), "{:?}", converted.notes);
+}
+
+#[test]
+fn comments_on_cells_that_hold_nothing_stand_behind_the_rows() {
+    let sheet = b"<worksheet><sheetData><row r='2'><c><v>1</v></c><c><v>2</v></c></row><row r='3'><c r='C3'/></row></sheetData></worksheet>";
+    let comment =
+        |at: &str, text: &str| format!("<comment ref='{at}'><text><r><t>{text}</t></r></text></comment>");
+    let thread = "[Threaded comment]\n\nYour version of Excel allows you to read this threaded comment; however, any \
+                  edits to it will get removed. Learn more: https://go.microsoft.com/fwlink/?linkid=870924\n\n\
+                  Comment:\n    Who pays?\nReply:\n    We do.";
+    let comments = [
+        comment("AA10", "last"),
+        comment("D9", "two_x000D_\nlines"),
+        comment("B2", "on two"),
+        comment("C3", thread),
+        comment("C9", "first of nine"),
+        comment("E9", " "),
+    ];
+    let comments = format!("<comments><commentList>{}</commentList></comments>", comments.concat());
+    let main = relations(&[("r1", "officeDocument", "xl/workbook.xml")]);
+    let file = zip(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", &main),
+        (
+            "xl/workbook.xml",
+            b"<workbook xmlns:r='r'><sheets><sheet name='One' r:id='r1'/></sheets></workbook>",
+        ),
+        ("xl/_rels/workbook.xml.rels", &relations(&[("r1", "worksheet", "worksheets/sheet1.xml")])),
+        ("xl/worksheets/sheet1.xml", sheet),
+        ("xl/worksheets/_rels/sheet1.xml.rels", &relations(&[("c", "comments", "../comments1.xml")])),
+        ("xl/comments1.xml", comments.as_bytes()),
+    ]);
+    assert_eq!(
+        read(XLSX, file).unwrap().text,
+        "[sheet 1: One]\n2: 1 | 2 [comment: on two]\n3:  |  | [comment: Who pays? Reply: We do.]\n\
+         [comment on C9: first of nine]\n[comment on D9: two lines]\n[comment on AA10: last]\n"
+    );
+}
+
+#[test]
+fn characters_that_no_xml_can_hold_are_what_they_are() {
+    let sheet = b"<worksheet><sheetData><row r='1'><c r='A1' t='s'><v>0</v></c><c r='B1' t='s'><v>1</v></c>\
+                  <c r='C1' t='inlineStr'><is><t>a_x000A_b</t></is></c><c r='D1' t='str'><f>A1</f><v>_x0041__x00</v></c>\
+                  </row></sheetData></worksheet>";
+    let strings = b"<sst><si><t>one_x000D_\ntwo &amp; _x005F_x000D_</t></si><si><t>_x00</t></si></sst>";
+    let text = read(XLSX, xlsx(sheet, strings, "<styleSheet/>")).unwrap().text;
+    assert_eq!(text, "[sheet 1: One]\n1: one / two & _x000D_ | _x00 | a / b | A_x00\n");
+}
+
+#[test]
+fn rows_in_another_order_are_not_lost() {
+    let row = |number: u32| format!("<row r='{number}'><c r='A{number}'><v>{number}</v></c></row>");
+    let sheet = format!("<worksheet><sheetData>{}{}{}</sheetData></worksheet>", row(5), row(2), row(9));
+    let converted = read(XLSX, xlsx(sheet.as_bytes(), b"", "<styleSheet/>")).unwrap();
+    assert_eq!((&*converted.text, converted.truncated), ("[sheet 1: One]\n5: 5\n2: 2\n9: 9\n", false));
+}
+
+#[test]
 fn numbers_that_no_format_can_hold_are_shown_plain() {
     let long = format!("0,{}", "5".repeat(70_000));
     let content = format!(
@@ -154,6 +218,8 @@ fn workbook(first: &[u8]) -> Vec<u8> {
     let comment = [
         record(635, &[int(0), int(0), int(0), int(0), int(0), vec![0; 16]].concat()),
         record(637, &[&[0][..], &wide("Due on\nthe third")].concat()),
+        record(635, &[int(0), int(8), int(8), int(3), int(3), vec![0; 16]].concat()),
+        record(637, &[&[0][..], &wide("empty")].concat()),
     ]
     .concat();
     let main = relations(&[("r1", "officeDocument", "xl/workbook.bin")]);
@@ -212,7 +278,7 @@ fn binary_workbooks_read_as_others_do() {
     assert!(can_convert(XLSB));
     let expected = "[sheet 1: Costs ü]\n1: Rent [comment: Due on the third] | größe 水\n\
                     2: 2026-04-17 | €4,950.50 | 0.5 |  | 741.25 | -€2.00\n\
-                    300:  | €12.00 | FALSE | #N/A | [column XFD] far\n\n[sheet 2: Texts, hidden]\n\
+                    300:  | €12.00 | FALSE | #N/A | [column XFD] far\n[comment on D9: empty]\n\n[sheet 2: Texts, hidden]\n\
                     2:  | rich | of a formula | #DIV/0! | TRUE\n";
     for media_type in [XLSB, XLSX, "application/vnd.ms-excel", "application/octet-stream"] {
         let converted = read(media_type, workbook(&costs())).unwrap();

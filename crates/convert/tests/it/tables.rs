@@ -125,6 +125,29 @@ fn raised_and_lowered_letters_stay_on_their_line() {
 }
 
 #[test]
+fn raised_digits_are_no_part_of_the_number_before_them() {
+    let page = "BT /F1 12 Tf 72 700 Td (Revenue 1,000) Tj /F1 7 Tf 4.5 Ts (1) Tj 0 Ts /F1 12 Tf ( in total) Tj ET \
+                BT /F1 12 Tf 72 680 Td (approx 10) Tj /F1 7 Tf 4.5 Ts (6) Tj 0 Ts /F1 12 Tf ( units, 50 m) Tj \
+                /F1 7 Tf 4.5 Ts (2) Tj ET";
+    assert_eq!(
+        text(Builder::page(page).finish()),
+        "[page 1]\nRevenue 1,000^1 in total\napprox 10^6 units, 50 m2\n"
+    );
+}
+
+// Poor man's bold, glyph by glyph.
+#[test]
+fn characters_that_are_printed_twice_are_read_once() {
+    let mut content = "BT /F1 10 Tf ".to_owned();
+    for (at, letter) in (0_u8..).zip("00 1111 88".chars()) {
+        for x in [72.0 + 5.56 * f64::from(at), 72.3 + 5.56 * f64::from(at)] {
+            content.push_str(&format!("1 0 0 1 {x} 700 Tm ({letter}) Tj "));
+        }
+    }
+    assert_eq!(text(Builder::page(&(content + "ET")).finish()), "[page 1]\n00 1111 88\n");
+}
+
+#[test]
 fn tables_side_by_side_are_read_one_after_the_other() {
     let mut texts = Vec::new();
     for (n, (name, amount)) in

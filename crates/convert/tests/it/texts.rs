@@ -154,6 +154,26 @@ fn html_is_what_a_reader_sees() {
     assert!(matches!(result, Err(ConvertError::NoText { .. })), "{result:?}");
 }
 
+#[test]
+fn what_is_hidden_ends_where_its_end_tag_is_left_out() {
+    for (page, expected) in [
+        ("<p style='display:none'>Preview<p>Dear customer,<p>Total 5", "Dear customer,\nTotal 5\n"),
+        ("<div><p hidden>x <b>y</div>after", "after\n"),
+        ("<p hidden>x</b>y</p>after", "after\n"),
+        ("<table><tr style='display:none'><td>h<td>2<tr><td>B<td>3</table>after", "B | 3\n\nafter\n"),
+        ("<table><tr><td>a<td hidden>h<td>b<tr><td>c<td hidden>i</tr></table>after", "a | b\nc\n\nafter\n"),
+        ("<table><tbody hidden><tr><td><table><tr><td>x</table><tr><td>y<tbody><tr><td>z</table>", "z\n"),
+        ("<ul><li>a<li hidden>b<li>c</ul><p>after", "- a\n- c\nafter\n"),
+        ("<ul><li>a<li hidden>b<ul><li>x<li>y</ul>z</ul><p>after", "- a\nafter\n"),
+        ("<dl><dt hidden>a<dd>b<dd hidden>c</dl>after", "  b\nafter\n"),
+        ("<select><option hidden>choose<option selected>France</select> Total 5", "France Total 5\n"),
+        ("<ruby>漢<rp>(<rt>kan<rp>)</ruby> after", "漢kan after\n"),
+        ("<div hidden>a<p>b<div>c</div>d</div>after", "after\n"),
+    ] {
+        assert_eq!(text("text/html", page), expected, "{page}");
+    }
+}
+
 // documents.md 9.2 D21
 #[test]
 fn text_in_odd_charsets_is_decoded_and_the_guess_said() {
@@ -169,6 +189,119 @@ fn text_in_odd_charsets_is_decoded_and_the_guess_said() {
     let result = convert("text/plain", vec![0, 1, 2, 255, 254, 0, 0].into(), &Limits::new());
     assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
     assert_eq!(text("text/x-rust", "fn main() {}"), "fn main() {}\n");
+}
+
+/// One byte of another charset, or a cut in the middle of a character, does not make a text one of another charset.
+#[test]
+fn damaged_utf_8_is_read_and_what_is_damaged_is_counted() {
+    let russian = "Общая сумма счёта составляет двадцать тысяч рублей";
+    let stray = [russian.as_bytes(), b" \xfc"].concat();
+    let (guessed, unreadable) =
+        (Note::Charset { charset: "UTF-8" }, |count| Note::UnreadableCharacters { count });
+    for media in ["text/plain", "text/html; charset=iso-8859-1", "application/json", "text/csv"] {
+        let converted = read(media, &stray);
+        assert!(converted.text.contains(&format!("{russian} \u{fffd}")), "{media}: {}", converted.text);
+        assert!(converted.notes.contains(&guessed) && converted.notes.contains(&unreadable(1)), "{media}");
+    }
+    let cut = &russian.as_bytes()[..russian.len() - 1];
+    let converted = read("text/plain; charset=utf-8", cut);
+    assert!(converted.text.ends_with("рубле\u{fffd}\n"), "{}", converted.text);
+    assert_eq!(converted.notes, [unreadable(1)]);
+
+    let mut letter = b"From: a@b.c\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\n".to_vec();
+    for _ in 0..2 {
+        letter.extend_from_slice(&stray);
+        letter.extend_from_slice(b"\n--x\nContent-Type: text/plain; charset=utf-8\n\n");
+    }
+    let converted = read("message/rfc822", &letter);
+    assert_eq!(converted.text.matches(russian).count(), 2, "{}", converted.text);
+    assert_eq!(converted.notes, [guessed, unreadable(2)]);
+}
+
+#[test]
+fn names_of_charsets_are_believed_where_they_can_be_meant() {
+    // Programs call anything ASCII or Latin-1.
+    for charset in ["us-ascii", "iso-8859-1"] {
+        let converted = read(&format!("text/plain; charset={charset}"), "größe 5 €");
+        assert_eq!((converted.text.as_str(), converted.notes.len()), ("größe 5 €\n", 0), "{charset}");
+    }
+    // XML says it in its first line, unless its first line can be read only if that is wrong.
+    let xml = b"<?xml version='1.0' encoding='windows-1251'?><a>\xcf\xf0\xe8\xe2\xe5\xf2</a>";
+    for media in ["application/xml", "text/xml", "image/svg+xml"] {
+        assert!(text(media, xml).contains("<a>Привет</a>"), "{media}");
+    }
+    assert!(text("text/html", xml).contains("Привет"));
+    for head in [
+        "<meta charset=utf-16>",
+        "<meta http-equiv=Content-Type content='text/html; charset=UTF-16LE'>",
+        "<?xml version='1.0' encoding='utf-16'?>",
+        "<meta name=charset content=x><!-- charset=none --><meta charset=utf-8>",
+    ] {
+        // An even number of bytes, which any of UTF-16 has.
+        for page in [format!("{head}<p>größe 5"), format!("{head}<p>größe 50")] {
+            let read = text("text/html", &page);
+            assert!(read.starts_with("größe 5"), "{page}: {read}");
+        }
+    }
+    let polish = b"<meta name='charset' content='x'><meta charset='iso-8859-2'><p>\xb1\xea";
+    assert_eq!(text("text/html", polish), "ąę\n");
+    // Escapes into Japanese are ASCII, and UTF-7 is, too.
+    let converted = read("text/plain", b"\x1b$B@A5a=q\x1b(B 5");
+    assert_eq!((converted.text.as_str(), converted.notes.len()), ("請求書 5\n", 1));
+    let letter = "From: a@b.c\nContent-Type: text/plain; charset=\"utf-7\"\n\nKosten +AOQ-nderung +- 1\n";
+    assert_eq!(text("message/rfc822", letter), "From: a@b.c\n\nKosten änderung + 1\n");
+}
+
+/// RFC 3676
+#[test]
+fn paragraphs_of_letters_are_joined_as_they_were_written() {
+    let letter = |kind: &str| {
+        format!(
+            "From: a@b.c\nContent-Type: text/plain; {kind}\n\nOne paragraph \nin lines.\n> and \n> a quote\n-- \nAnn\n"
+        )
+    };
+    assert_eq!(
+        text("message/rfc822", letter("format=flowed")),
+        "From: a@b.c\n\nOne paragraph in lines.\n> and a quote\n-- \nAnn\n"
+    );
+    assert!(
+        text("message/rfc822", letter("format=\"Flowed\"; DelSp=Yes")).contains("One paragraphin lines.")
+    );
+    assert!(text("message/rfc822", letter("charset=utf-8")).contains("One paragraph \nin lines."));
+}
+
+/// Only in XML does an element end in its own tag: what is behind it is text.
+#[test]
+fn elements_that_end_in_their_own_tags_swallow_nothing() {
+    let body = "<head><title/><script src='x'/></head><body><p hidden=''/><textarea/><div hidden=''/>\
+                <table hidden=''/><p>after</p></body></html>";
+    let declared = format!("<?xml version='1.0'?><html>{body}");
+    for (media, page) in [
+        ("application/xhtml+xml", format!("<html xmlns='http://www.w3.org/1999/xhtml'>{body}")),
+        ("application/xhtml+xml", declared.clone()),
+        ("text/html", declared),
+    ] {
+        assert_eq!(text(media, &page), "after\n", "{media}: {page}");
+    }
+    for (page, expected) in [
+        ("<svg/>after", "after\n"),
+        ("<svg><title/><style/><path d=''/><svg/></svg>after", "after\n"),
+        ("<p>a<math hidden/>b", "ab\n"),
+        ("<p>a<div hidden/>b</div>c", "ac\n"),
+        ("<?xml:namespace prefix = o /><p>a<div hidden/>b</div>c", "ac\n"),
+    ] {
+        assert_eq!(text("text/html", page), expected, "{page}");
+    }
+}
+
+/// Pages that browsers save with their pictures are e-mails without an address.
+#[test]
+fn saved_pages_are_read() {
+    let page = "From: <Saved by Blink>\nSubject: Prices\nMIME-Version: 1.0\nContent-Type: multipart/related; type=\"text/html\"; boundary=x\n\n\
+                --x\nContent-Type: text/html\n\n<p>Total 5\n--x--\n";
+    for media in ["multipart/related", "application/x-mimearchive", "message/rfc822"] {
+        assert!(text(media, page).ends_with("Total 5\n"), "{media}");
+    }
 }
 
 /// Systems call text by the names of programs that open it, and know few endings.

@@ -1,4 +1,4 @@
-//! Puts tool calls together from the fragments of a stream.
+//! Assembles tool calls from the fragments of a stream.
 
 use serde_json::Value;
 
@@ -6,24 +6,24 @@ use crate::chunk::StreamChunk;
 use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::Arguments;
 
-/// One fragment of a tool call as a provider sent it. Everything may be missing.
+/// One fragment of a tool call as sent by a provider. Every field may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCallFragment<'a> {
     /// The provider's index of the call.
     pub index: Option<u64>,
-    /// The provider's id; empty text counts as none.
+    /// The provider's id; empty text is ignored.
     pub id: Option<&'a str>,
-    /// The tool's wire name; empty text counts as none.
+    /// The tool's wire name; empty text is ignored.
     pub name: Option<&'a str>,
     /// A piece of the arguments' text.
     pub arguments: Option<&'a str>,
-    /// The whole arguments, where a server sends an object instead of text.
+    /// The whole arguments, if a server sends an object instead of text.
     pub object: Option<&'a Value>,
 }
 
 impl<'a> ToolCallFragment<'a> {
-    /// A fragment of which nothing is known yet; fields are set by assignment.
+    /// Creates an empty fragment; set its fields by assignment.
     pub fn new() -> Self {
         Self::default()
     }
@@ -64,14 +64,15 @@ impl<'a> ToolCallFragment<'a> {
     }
 }
 
-/// Assembles the tool calls of one reply from fragments in whatever order and completeness servers send them.
+/// Assembles the tool calls of one reply from fragments, in whichever order and completeness servers send them.
 ///
-/// A fragment belongs to the slot of its index, else to that of its id, else it opens a slot if it brings a name or
-/// an id, else it goes to the slot opened last. A server that reuses an index for the next call (another id or, once the
-/// arguments are complete, another name, or the same name and further arguments) opens a new slot. A name that is merely
-/// repeated opens none. The first id and the first name of a slot stay. Calls keep the order of first appearance.
+/// A fragment belongs to the slot of its index, otherwise to that of its id. Otherwise it opens a new slot if it has a
+/// name or an id, or goes to the slot opened last; with a new index it does the latter only while the arguments there
+/// are incomplete. A server that reuses an index for the next call (another id with a name or, once the arguments are
+/// complete, another id, another name, or the same name and further arguments) opens a new slot. A merely repeated name
+/// does not open a slot. The first id and the first name of a slot are kept. Calls keep the order of first appearance.
 ///
-/// The text of the arguments is read once for this, however many pieces it has.
+/// The text of the arguments is read only once for this, regardless of the number of pieces.
 #[derive(Debug, Default)]
 pub struct ToolCallAssembler {
     slots: Vec<Slot>,
@@ -94,11 +95,11 @@ struct Slot {
     closed: bool,
 }
 
-/// A call at the end of the reply.
+/// An assembled call at the end of the reply.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AssembledCall {
-    /// The call's place in the order of first appearance.
+    /// The position of the call in order of first appearance.
     pub slot: usize,
     /// Our id, the same as in the deltas.
     pub id: ToolCallId,
@@ -106,17 +107,17 @@ pub struct AssembledCall {
     pub provider_id: Option<ProviderCallId>,
     /// The tool's wire name; empty if the provider never named it.
     pub name: String,
-    /// The arguments; empty ones read as `{}`.
+    /// The arguments; empty arguments are read as `{}`.
     pub arguments: Arguments,
 }
 
 impl ToolCallAssembler {
-    /// No calls yet.
+    /// Creates an assembler without calls.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// True if no fragment has come.
+    /// True if no fragment has been received.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -126,13 +127,13 @@ impl ToolCallAssembler {
         self.slots.len()
     }
 
-    /// The arguments so far of the call that has the index `index` now.
+    /// The arguments so far of the call that currently has the index `index`.
     pub fn arguments_of(&self, index: u64) -> Option<&str> {
         let slot = self.slots.iter().rfind(|slot| slot.index == Some(index) && !slot.closed)?;
         Some(&slot.arguments)
     }
 
-    /// Takes a fragment and yields the delta to hand out.
+    /// Adds a fragment and returns the delta to deliver.
     pub fn push(&mut self, fragment: &ToolCallFragment<'_>) -> StreamChunk {
         let id = fragment.id.filter(|id| !id.trim().is_empty() && *id != "null");
         let name = fragment.name.filter(|name| !name.trim().is_empty());
@@ -166,9 +167,10 @@ impl ToolCallAssembler {
         delta(at, slot.id.clone(), slot.provider_id.clone(), new_name, piece)
     }
 
-    /// Takes the calls of a snapshot, each as a whole, and yields for each its slot and what to hand out: what it says
-    /// beyond the pieces of the same call, or a call of which nothing had come. A call is the same where its id is, or
-    /// else where its name is and the pieces are the beginning of its arguments. Indexes count for nothing.
+    /// Adds the complete calls of a snapshot and returns for each its slot and the delta to deliver: what it adds to
+    /// the pieces of the same call, or the whole call if no piece was received. Calls are the same if their ids are
+    /// equal, otherwise if their names are equal and the pieces are the beginning of the arguments. Indexes are
+    /// ignored.
     pub fn complete(&mut self, calls: &[ToolCallFragment<'_>]) -> Vec<(usize, Option<StreamChunk>)> {
         let mut known: Vec<Option<usize>> = vec![None; calls.len()];
         let mut taken = vec![false; self.slots.len()];
@@ -205,7 +207,10 @@ impl ToolCallAssembler {
         let same_id =
             |slot: &Slot| id.is_some() && slot.provider_id.as_ref().map(ProviderCallId::as_str) == id;
         let found = match index {
-            Some(index) => self.slots.iter().rposition(|slot| slot.index == Some(index) && !slot.closed),
+            Some(own) => {
+                let open = self.slots.iter().rposition(|slot| slot.index == Some(own) && !slot.closed);
+                open.or_else(|| self.moved(own, id, name))
+            }
             None => self.slots.iter().rposition(same_id).or_else(|| {
                 let opens = id.is_some() || name.is_some();
                 let last = self.slots.len().checked_sub(1)?;
@@ -245,7 +250,29 @@ impl ToolCallAssembler {
         (self.slots.len() - 1, announced)
     }
 
-    /// The calls in order of first appearance.
+    /// The slot whose pieces go on under an index that no slot has: that of their id, or the last one as long as it waits
+    /// for its arguments. A name is that of another call.
+    fn moved(&mut self, index: u64, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+        let at = match (id, name) {
+            (_, Some(_)) => return None,
+            (Some(id), None) => self
+                .slots
+                .iter()
+                .rposition(|slot| slot.provider_id.as_ref().is_some_and(|own| own.as_str() == id))?,
+            (None, None) => {
+                let last = self.slots.last_mut()?;
+                if last.name.is_none() || last.is_complete() {
+                    return None;
+                }
+                self.slots.len() - 1
+            }
+        };
+        let slot = self.slots.get_mut(at)?;
+        (slot.index, slot.closed) = (Some(index), false);
+        Some(at)
+    }
+
+    /// Returns the calls in order of first appearance.
     pub fn finish(self) -> Vec<AssembledCall> {
         let calls = self.slots.into_iter().enumerate().map(|(slot, call)| AssembledCall {
             slot,
@@ -303,7 +330,8 @@ impl Slot {
     /// True if a fragment under this slot's index belongs to another call.
     fn is_reused_for(&mut self, id: Option<&str>, name: Option<&str>, says_arguments: bool) -> bool {
         match (id, &self.provider_id) {
-            (Some(id), Some(own)) => id != own.as_str(),
+            // A call that is begun has a name; without one the id was changed on the way, unless nothing is missing.
+            (Some(id), Some(own)) => id != own.as_str() && (name.is_some() || self.is_complete()),
             (Some(_), None) => false,
             (None, _) => match name {
                 Some(name) if self.name.is_some() && self.is_complete() => {

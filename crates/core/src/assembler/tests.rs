@@ -106,6 +106,43 @@ fn arguments_before_the_name() {
     assert_eq!(assemble(&rows), [call("", "f", "{\"x\":1}")]);
 }
 
+// openai.md A.7, D 68: pieces of a call under other indexes and ids than its first one
+#[test]
+fn later_pieces_may_change_index_or_id() {
+    let known_id = [
+        (Some(0), Some("a"), Some("f"), Some("{\"x\":1}")),
+        (Some(0), Some("b"), Some("g"), Some("")),
+        (Some(1), Some("b"), None, Some("{\"y\":")),
+        (Some(1), None, None, Some("2}")),
+    ];
+    assert_eq!(assemble(&known_id), [call("a", "f", "{\"x\":1}"), call("b", "g", "{\"y\":2}")]);
+    let other_index = [
+        (Some(0), Some("a"), Some("f"), Some("")),
+        (Some(1), None, None, Some("{\"x\":")),
+        (Some(2), None, None, Some("1}")),
+    ];
+    assert_eq!(assemble(&other_index), [call("a", "f", "{\"x\":1}")]);
+    let other_id = [
+        (Some(0), Some("A"), Some("f"), Some("")),
+        (Some(0), Some("B"), None, Some("{\"x\":")),
+        (Some(0), Some("C"), None, Some("1}")),
+    ];
+    assert_eq!(assemble(&other_id), [call("A", "f", "{\"x\":1}")]);
+}
+
+// openai.md D 10: behind complete arguments they are those of the next call
+#[test]
+fn pieces_of_an_index_behind_a_complete_call_wait_for_their_name() {
+    let rows = [
+        (Some(0), Some("a"), Some("f"), Some("{\"x\":1}")),
+        (Some(1), None, None, Some("{\"y\":2}")),
+        (Some(1), Some("b"), Some("g"), None),
+        (Some(1), Some("c"), None, Some("{}")),
+    ];
+    let expected = [call("a", "f", "{\"x\":1}"), call("b", "g", "{\"y\":2}"), call("c", "", "{}")];
+    assert_eq!(assemble(&rows), expected);
+}
+
 // openai.md D 11; C.6: the literal "null"
 #[test]
 fn empty_ids() {

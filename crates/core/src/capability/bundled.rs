@@ -4,7 +4,7 @@
 
 use std::iter::once;
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
 use serde_json::Value;
 
 use crate::json::table_lines;
@@ -54,20 +54,23 @@ pub(super) const FILES: [File; 6] = [
     File { families: &["offline"], text: include_str!("matrix/offline.toml") },
 ];
 
+/// About as many as a family has, so that no list of them grows.
+pub(super) const MANY: usize = 40;
+
 /// The bodies of a family: its own, under no pattern, and those of its rows. A start looks through the whole file for
 /// them, many bytes at once.
 pub(super) fn bodies(family: &str) -> Option<Vec<(Option<&'static str>, &'static str)>> {
     let text = FILES.iter().find(|file| file.families.contains(&family))?.text;
     let heads = once(0).chain(memmem::find_iter(text.as_bytes(), "\n[").map(|at| at + 1));
-    let (mut bodies, mut head) = (Vec::new(), None);
+    let (mut bodies, mut head) = (Vec::with_capacity(MANY), None);
     for at in heads.chain([text.len()]) {
         if let Some((head, from)) = head.take() {
             bodies.push((pattern(head), text.get(from..at)?));
         }
         let is_own = text.get(at..)?.strip_prefix('[').and_then(|rest| rest.strip_prefix(family));
         if let Some(rest) = is_own.filter(|rest| rest.starts_with([']', '.'])) {
-            let (line, body) = rest.split_once('\n')?;
-            head = Some((line, text.len() - body.len()));
+            let end = memchr(b'\n', rest.as_bytes())?;
+            head = Some((rest.get(..end)?, text.len() - rest.len() + end + 1));
         }
     }
     Some(bodies)
@@ -86,7 +89,7 @@ pub(super) fn cells(body: &'static str) -> impl Iterator<Item = (&'static str, V
     table_lines(body).filter(|(name, _)| !REMARKS.contains(name))
 }
 
-/// The row or family that a body starts from.
+/// The row or family that a body starts from, which its first line names.
 pub(super) fn like(body: &'static str) -> Option<&'static str> {
-    body.lines().find_map(|line| line.strip_prefix("like = \"")?.strip_suffix('"'))
+    Some(body.strip_prefix("like = \"")?.split_once('"')?.0)
 }

@@ -173,7 +173,6 @@ fn set_place(draft: &mut DraftPlace, name: &str, value: Value) -> Result<(), Pro
         "max_bytes" => &mut place.max_bytes,
         "max_image_bytes" => &mut place.max_image_bytes,
         "max_count" => &mut place.max_count,
-        "max_files_per_message" => &mut place.max_files_per_message,
         "max_pages" => &mut place.max_pages,
         "max_pixels" => &mut place.max_pixels,
         _ => return Err(Problem::Unknown),
@@ -185,6 +184,7 @@ fn set_place(draft: &mut DraftPlace, name: &str, value: Value) -> Result<(), Pro
 fn set_file_rule(files: &mut FileRules, name: &str, value: Value) -> Result<(), Problem> {
     let number = match name {
         "max_request_bytes" => &mut files.max_request_bytes,
+        "max_files" => &mut files.max_files,
         "max_pages" => &mut files.max_pages,
         "many_images" => &mut files.many_images,
         "many_images_pixels" => &mut files.many_images_pixels,

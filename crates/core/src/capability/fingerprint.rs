@@ -9,9 +9,9 @@ use crate::capability::{
 use crate::hash::StableHash;
 
 impl ModelCapabilities {
-    /// A number that differs when anything that decides a request differs: all but the model's name and its row, which
-    /// say where the rest comes from. It stays the same across processes and versions of the standard library, so it
-    /// may be stored.
+    /// A number that changes when anything that affects requests changes: everything except the model's name and its
+    /// row, which only say where the rest comes from. It is stable across processes and versions of the standard
+    /// library, so it may be stored.
     pub fn fingerprint(&self) -> u64 {
         of(self)
     }
@@ -132,7 +132,6 @@ fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
         max_bytes,
         max_image_bytes,
         max_count,
-        max_files_per_message,
         max_pages,
         max_pixels,
         needs_text,
@@ -140,7 +139,8 @@ fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
         url_only,
     } = place;
     let mut hash = list(list(hash, media), references);
-    for limit in [max_bytes, max_image_bytes, max_count, max_files_per_message, max_pages, max_pixels] {
+    // The fourth one stands for a limit that is no more: without it each value would be another.
+    for limit in [max_bytes, max_image_bytes, max_count, &None, max_pages, max_pixels] {
         hash = optional(hash, *limit);
     }
     hash = flag(hash, *needs_text);
@@ -155,6 +155,7 @@ fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
 fn files(hash: StableHash, files: &FileRules) -> StableHash {
     let FileRules {
         max_request_bytes,
+        max_files,
         names_required,
         upload,
         max_pages,
@@ -177,7 +178,8 @@ fn files(hash: StableHash, files: &FileRules) -> StableHash {
         pixels_per_token,
     ];
     let hash = limits.into_iter().fold(hash, |hash, limit| optional(hash, *limit));
-    [names_required, upload, urls].into_iter().fold(hash, |hash, is_set| flag(hash, *is_set))
+    let hash = [names_required, upload, urls].into_iter().fold(hash, |hash, is_set| flag(hash, *is_set));
+    max_files.map_or(hash, |most| hash.text("max_files").number(most))
 }
 
 fn list(hash: StableHash, texts: &[String]) -> StableHash {
@@ -258,11 +260,11 @@ mod tests {
     #[test]
     fn every_cell_counts() {
         let place = json!({"media": ["image/png"], "references": ["image/png"], "max_bytes": 1, "max_image_bytes": 2,
-            "max_count": 3, "max_files_per_message": 4, "max_pages": 5, "max_pixels": 6, "needs_text": true,
+            "max_count": 3, "max_pages": 4, "max_pixels": 5, "needs_text": true,
             "urls": ["image/png"], "url_only": ["image/gif"]});
         let files = json!({"max_request_bytes": 1, "names_required": true, "upload": true, "max_pages": 2,
             "many_images": 3, "many_images_pixels": 4, "max_upload_bytes": 5, "upload_from": 6, "page_tokens": 7,
-            "pixels_per_token": 8, "urls": true});
+            "pixels_per_token": 8, "max_files": 9, "urls": true});
         let Value::Object(cells) = json!({"user": place, "tool_result": place, "failed_result": place,
             "beside_result": place, "files": files, "context_window": 100, "max_output_tokens": 2, "tools": true,
             "parallel_tools": true, "forced_tools": true, "reasoning": ["off"], "efforts": ["low"],

@@ -1,4 +1,4 @@
-//! The table of capabilities: bundled, and overridden by configuration.
+//! The capability table: bundled, with overrides from the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::capability::ModelCapabilities;
 
 /// API family × model pattern → capabilities.
 ///
-/// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` the differences of
-/// models whose id matches (`*` stands for any run of characters); of several patterns the longest holds. A
-/// configuration has the same form and wins cell by cell: all its patterns that match apply, the least specific first.
-/// A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from the list
-/// that would hold without it.
+/// The bundled table is TOML: `[family]` contains a family's defaults, `[family.models."pattern"]` the differences of
+/// models whose id matches (`*` matches any run of characters); if several patterns match, the longest applies. A
+/// configuration has the same form and overrides cell by cell: all its matching patterns apply, the least specific
+/// first. A list replaces a list, unless its entries start with `+` or `-`: then they are added to or removed from the
+/// list that would apply otherwise.
 ///
-/// `like = "pattern"` starts a row from another row of the family, `like = "family"` starts a family from another one
-/// with its rows. A row then says only its differences.
+/// `like = "pattern"` bases a row on another row of the family, `like = "family"` bases a family on another family with
+/// its rows. A row then contains only the differences.
 ///
 /// ```
 /// use attache_core::MediaType;
@@ -78,14 +78,14 @@ enum Body<'m> {
 /// The longest chain of rows or families that are like each other.
 const MAX_CHAIN: usize = 8;
 
-/// The reason why a text is no table of capabilities.
+/// The reason why a text is not a valid capability table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
-    /// It is not TOML.
+    /// The text is not TOML.
     #[error("the capability table is not valid TOML: {0}")]
     Syntax(String),
-    /// A row has a cell that is unknown or of the wrong type.
+    /// A row has an unknown cell or a cell of the wrong type.
     #[error("the capability row {row} is not valid: {problem}")]
     Row {
         /// `family` or `family/pattern`.
@@ -96,26 +96,26 @@ pub enum MatrixError {
 }
 
 impl Matrix {
-    /// The table that comes with attache.
+    /// The table that is bundled with attache.
     pub fn bundled() -> &'static Self {
         static BUNDLED: std::sync::LazyLock<Matrix> =
             std::sync::LazyLock::new(|| Matrix { layers: vec![Layer::Bundled] });
         &BUNDLED
     }
 
-    /// Reads a table. It needs the feature `toml`, as [`merged_with`](Self::merged_with) does.
+    /// Reads a table. Requires the feature `toml`, like [`merged_with`](Self::merged_with).
     ///
     /// # Errors
-    /// [`MatrixError`] names the row and what is wrong with it.
+    /// [`MatrixError`] with the row and its problem.
     #[cfg(feature = "toml")]
     pub fn parse(text: &str) -> Result<Self, MatrixError> {
         Self { layers: Vec::new() }.merged_with(text)
     }
 
-    /// This table with the cells of another on top.
+    /// Returns this table overridden with the cells of another.
     ///
     /// # Errors
-    /// [`MatrixError`] names the row and what is wrong with it.
+    /// [`MatrixError`] with the row and its problem.
     #[cfg(feature = "toml")]
     pub fn merged_with(&self, text: &str) -> Result<Self, MatrixError> {
         let over: Map<String, Value> =
@@ -134,8 +134,8 @@ impl Matrix {
         Ok(matrix)
     }
 
-    /// This table with the cells of `over` on top: for a provider crate of your own, whose table lies below what the
-    /// bundled one and a configuration say of the same models.
+    /// Returns this table overridden with the cells of `over`. It is for your own provider crate, whose table ranks
+    /// below the bundled one and a configuration for the same models.
     ///
     /// ```
     /// use attache_core::capability::Matrix;
@@ -159,7 +159,7 @@ impl Matrix {
         self.layers.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// The families that a family is like, in a row of likes or in several layers.
+    /// The families that a family is based on, directly or indirectly, in all layers.
     pub fn likes<'m>(&'m self, family: &'m str) -> impl Iterator<Item = &'m str> {
         self.layers.iter().filter_map(move |layer| layer.part(family)).filter_map(|part| part.own.like())
     }
@@ -171,8 +171,8 @@ impl Matrix {
         patterns.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Everything known of a model: the family's default, what the bundled row of the longest matching pattern says
-    /// otherwise, then what each matching pattern of a configuration says; text only for an unknown family. Its
+    /// Everything known about a model: the family's defaults, overridden by the bundled row of the longest matching
+    /// pattern, then by each matching pattern of a configuration; text only for an unknown family.
     /// [`row`](ModelCapabilities::row) is the most specific of these patterns.
     pub fn resolve(&self, family: &str, model: &str) -> ModelCapabilities {
         let parts = self.parts(family);
@@ -301,8 +301,9 @@ impl Layer {
                 Some(Part { own: Body::Row(&section.own), rows: rows.collect(), is_whole: false })
             }
             Self::Bundled => {
-                let (mut own, mut rows) = (Body::Text(""), Vec::new());
-                for (pattern, text) in bundled::bodies(family)? {
+                let bodies = bundled::bodies(family)?;
+                let (mut own, mut rows) = (Body::Text(""), Vec::with_capacity(bodies.len()));
+                for (pattern, text) in bodies {
                     match pattern {
                         Some(pattern) => rows.push((pattern, Body::Text(text))),
                         None => own = Body::Text(text),

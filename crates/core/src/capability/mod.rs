@@ -1,4 +1,4 @@
-//! The media that a model takes in each place, and the model's abilities.
+//! The media types that a model accepts in each place, and its other capabilities.
 
 mod bundled;
 mod cells;
@@ -14,7 +14,7 @@ use crate::converter::MediaLimits;
 use crate::media::{MediaKind, MediaType};
 use crate::settings::Effort;
 
-/// The place of content in a request.
+/// A place for content in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -25,13 +25,13 @@ pub enum Place {
     ToolResult,
     /// A failed tool result.
     FailedResult,
-    /// The user content that follows tool results directly. Tables and reports say `beside_result`.
+    /// The user content that directly follows tool results. It is called `beside_result` in tables and reports.
     #[serde(rename = "beside_result")]
     AfterToolResults,
 }
 
 impl Place {
-    /// The word in reports and configuration.
+    /// The name in reports and configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -42,56 +42,53 @@ impl Place {
     }
 }
 
-/// The media that a model takes in one place, and their limits.
+/// The media types that a model accepts in one place, and their limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PlaceCapabilities {
-    /// Media types: whole types, `type/*`, and `text` for everything that reads as text.
+    /// Accepted media types: full types, `type/*`, and `text` for everything that can be read as text.
     pub media: Vec<String>,
-    /// Media types of which a document may be named by the id or address of an uploaded file, as in `media`.
+    /// Media types for which an uploaded file may be referenced by id or URL, in the same format as `media`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// Media types of which a document may be cited natively here, as in `media`; `text` as a search result.
+    /// Media types that the model can cite natively here, in the same format as `media`; `text` as a search result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<String>,
-    /// The most bytes of one document.
+    /// The maximum number of bytes of one document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// The most bytes of one image, where it is less than that of other documents.
+    /// The maximum number of bytes of one image, if it is less than that of other documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_image_bytes: Option<u64>,
-    /// The most documents in one request.
+    /// The maximum number of documents in one request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_count: Option<u64>,
-    /// The most documents other than images in one message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_files_per_message: Option<u64>,
-    /// The most pages of one PDF.
+    /// The maximum number of pages of one PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<u64>,
-    /// The most pixels along one side of an image.
+    /// The maximum number of pixels along one side of an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pixels: Option<u64>,
-    /// True if a text must stand beside a document.
+    /// True if a document must be accompanied by text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_text: Option<bool>,
-    /// Of `media`, the types that may stand here as a public address too, where that is not all but text. It says
-    /// nothing where the provider fetches nothing ([`FileRules::urls`]).
+    /// The types in `media` that may also be passed as a public URL here, if that is not every type except text. It has
+    /// no effect if the provider does not fetch URLs ([`FileRules::urls`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urls: Option<Vec<String>>,
-    /// Media types that may stand here as a public address and in no other form, if the provider fetches any.
+    /// Media types that are accepted here only as a public URL, if the provider fetches URLs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub url_only: Vec<String>,
 }
 
 impl PlaceCapabilities {
-    /// A place that takes these media types and sets no limits.
+    /// Creates a place that accepts these media types without limits.
     pub fn of(media: &[&str]) -> Self {
         Self { media: media.iter().map(|media| (*media).to_owned()).collect(), ..Self::default() }
     }
 
-    /// True if documents of this type may stand here as they are; text ones as text.
+    /// True if documents of this type are accepted here unchanged; text documents as text.
     pub fn accepts(&self, media: &MediaType) -> bool {
         let kind = media.kind();
         self.media.iter().any(|pattern| match pattern.as_str() {
@@ -100,14 +97,14 @@ impl PlaceCapabilities {
         })
     }
 
-    /// True if a document of this type may be named here by a reference to an uploaded file.
+    /// True if a document of this type may be a reference to an uploaded file here.
     pub fn refers(&self, media: &MediaType) -> bool {
         self.accepts(media)
             && media.kind() != MediaKind::Text
             && self.references.iter().any(|pattern| media.matches(pattern))
     }
 
-    /// True if the model can cite documents of this type that stand here, text ones as search results.
+    /// True if the model can cite documents of this type here; text documents as search results.
     pub fn cites(&self, media: &MediaType) -> bool {
         let is_text = media.kind() == MediaKind::Text;
         self.accepts(media)
@@ -117,25 +114,25 @@ impl PlaceCapabilities {
             })
     }
 
-    /// True if the model can cite text that stands here.
+    /// True if the model can cite text here.
     pub fn cites_text(&self) -> bool {
         self.accepts_text() && self.citations.iter().any(|pattern| pattern == "text")
     }
 
-    /// True if documents of this type may stand here as a public address, if the provider fetches any. Text never
-    /// does, since it is shown as text.
+    /// True if documents of this type may be passed as a public URL here, if the provider fetches URLs. Never true for
+    /// text, since it is shown as text.
     pub fn accepts_url(&self, media: &MediaType) -> bool {
         let covers = |patterns: &[String]| patterns.iter().any(|pattern| media.matches(pattern));
         let as_well = || self.accepts(media) && self.urls.as_deref().is_none_or(covers);
         media.kind() != MediaKind::Text && (covers(&self.url_only) || as_well())
     }
 
-    /// True if text may stand here.
+    /// True if text is accepted here.
     pub fn accepts_text(&self) -> bool {
         self.media.iter().any(|pattern| pattern == "text")
     }
 
-    /// The form in which documents of this kind may stand here; `None` if none may, or only as text.
+    /// The form in which documents of this kind are accepted here; `None` if they are not, or only as text.
     ///
     /// ```
     /// use attache_core::MediaType;
@@ -158,7 +155,7 @@ impl PlaceCapabilities {
         (!form.media.is_empty()).then_some(form)
     }
 
-    /// The most bytes of a document of this type.
+    /// The maximum number of bytes of a document of this type.
     pub fn byte_limit(&self, media: &MediaType) -> Option<u64> {
         match media.kind() {
             MediaKind::Image => self.max_image_bytes.or(self.max_bytes),
@@ -167,74 +164,74 @@ impl PlaceCapabilities {
     }
 }
 
-/// The way to ask for prompt caching.
+/// The way to request prompt caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Caching {
-    /// There is none.
+    /// Not supported.
     #[default]
     None,
-    /// The provider does it by itself; a stable prefix is all it needs.
+    /// The provider caches automatically; it only needs a stable prefix.
     Automatic,
-    /// By markers in the request.
+    /// With markers in the request.
     Explicit,
-    /// By a resource that is made first and named in the request.
+    /// With a resource that is created first and referenced in the request.
     Resource,
 }
 
-/// The forms that an answer can be asked for in.
+/// The supported formats of structured answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StructuredOutput {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// A JSON object.
     JsonObject,
-    /// JSON of a schema, but not beside tools.
+    /// JSON of a schema, but not together with tools.
     JsonSchemaAlone,
-    /// JSON of a schema, beside tools too.
+    /// JSON of a schema, also together with tools.
     JsonSchema,
 }
 
-/// True if reasoning goes back to the model.
+/// Defines if reasoning is sent back to the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReasoningReplay {
-    /// It sends none back, or takes none.
+    /// Reasoning is not sent back.
     #[default]
     None,
-    /// It may go back.
+    /// Reasoning may be sent back.
     Optional,
-    /// It must go back beside the tool calls that it led to.
+    /// Reasoning must be sent back with the tool calls that it led to.
     Required,
 }
 
-/// The tokeniser of a model, for estimates of tokens. The estimate of each was held against counts of the tokeniser.
+/// The tokeniser of a model, for token estimates. Each estimate was compared with counts of the real tokeniser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Tokenizer {
-    /// It is not public, or has no estimate of its own.
+    /// Not public, or without an estimate of its own.
     #[default]
     Unknown,
-    /// That of OpenAI's models since GPT-4o, and of gpt-oss.
+    /// Used by OpenAI's models since GPT-4o, and by gpt-oss.
     #[serde(rename = "o200k_base")]
     O200kBase,
-    /// That of GPT-3.5 and GPT-4.
+    /// Used by GPT-3.5 and GPT-4.
     #[serde(rename = "cl100k_base")]
     Cl100kBase,
-    /// That of Llama 3.
+    /// Used by Llama 3.
     Llama3,
-    /// That of Claude before version 3, the last one that was published.
+    /// Used by Claude before version 3; the last one that was published.
     Claude2,
 }
 
 impl Tokenizer {
-    /// The word in tables.
+    /// The name in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -255,35 +252,38 @@ impl Tokenizer {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FileRules {
-    /// The most bytes of a whole request, base64 included.
+    /// The maximum number of bytes of a whole request, including base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_request_bytes: Option<u64>,
+    /// The maximum number of documents in a request that are not images, audio, video or shown as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u64>,
     /// True if every file needs a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names_required: Option<bool>,
     /// True if files can be uploaded first and referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload: Option<bool>,
-    /// The most pages of all PDFs of a request.
+    /// The maximum number of pages of all PDFs in a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<u64>,
-    /// With more images than this in a request, [`many_images_pixels`](Self::many_images_pixels) holds for each.
+    /// If a request has more images than this, [`many_images_pixels`](Self::many_images_pixels) applies to each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_images: Option<u64>,
-    /// The most pixels along one side of an image where there are many.
+    /// The maximum number of pixels along one side of an image if there are many images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_images_pixels: Option<u64>,
-    /// The most bytes of a file that is uploaded first.
+    /// The maximum number of bytes of a file that is uploaded first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_upload_bytes: Option<u64>,
-    /// The size in bytes from which on this very model uploads documents, which then count no bytes in its requests.
-    /// A model that was told to upload says so; no table needs to.
+    /// The size in bytes from which this model uploads documents, which then do not count towards the size of its
+    /// requests. It is set by a model that is configured to upload, not by tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_from: Option<u64>,
-    /// About how many tokens one page of a PDF costs, for estimates; 2,000 where nothing is said.
+    /// The approximate number of tokens per PDF page, for estimates; 2,000 if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_tokens: Option<u64>,
-    /// About how many pixels of an image cost one token, for estimates; 750 where nothing is said.
+    /// The approximate number of image pixels per token, for estimates; 750 if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels_per_token: Option<u64>,
     /// True if the provider fetches public URLs itself.
@@ -291,100 +291,100 @@ pub struct FileRules {
     pub urls: Option<bool>,
 }
 
-/// Everything known of a model behind an API.
+/// Everything known about a model behind an API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelCapabilities {
     /// The API family, such as `anthropic` or `openai-chat`.
     pub family: String,
-    /// The model's id as asked for.
+    /// The model's id as requested.
     pub model: String,
-    /// The row of the matrix that it comes from: a pattern, `default`, or `unknown` for an unknown family.
+    /// The matrix row that the capabilities come from: a pattern, `default`, or `unknown` for an unknown family.
     pub row: String,
-    /// A user message's media.
+    /// Media in user messages.
     pub user: PlaceCapabilities,
-    /// A tool result's media.
+    /// Media in successful tool results.
     pub tool_result: PlaceCapabilities,
-    /// A failed tool result's media.
+    /// Media in failed tool results.
     pub failed_result: PlaceCapabilities,
-    /// The media of the user content directly after tool results.
+    /// Media in the user content that directly follows tool results.
     pub beside_result: PlaceCapabilities,
     /// Rules for files.
     pub files: FileRules,
-    /// Tokens of the whole window.
+    /// The context window in tokens.
     pub context_window: Option<u64>,
-    /// The most tokens of a reply.
+    /// The maximum number of tokens of a reply.
     pub max_output_tokens: Option<u64>,
-    /// True if it calls tools natively.
+    /// True if the model supports native tool calls.
     pub tools: bool,
-    /// True if several calls come in one reply.
+    /// True if a reply may contain several calls.
     pub parallel_tools: bool,
-    /// True if a tool can be forced.
+    /// True if a tool call can be forced.
     pub forced_tools: bool,
-    /// The forms that an answer can be asked for in.
+    /// The supported formats of structured answers.
     pub structured_output: StructuredOutput,
-    /// The way to ask for prompt caching.
+    /// The way to request prompt caching.
     pub caching: Caching,
-    /// True if reasoning goes back.
+    /// Defines if reasoning is sent back to the model.
     pub reasoning_replay: ReasoningReplay,
-    /// The ways to switch reasoning: `adaptive`, `budget`, `off`, `effort`; empty if it cannot be switched.
+    /// The ways to control reasoning: `adaptive`, `budget`, `off`, `effort`; empty if it cannot be controlled.
     pub reasoning: Vec<String>,
-    /// The efforts that it knows.
+    /// The supported reasoning efforts.
     pub efforts: Vec<Effort>,
-    /// The things that it does not do while it reasons.
+    /// Features that are not available while the model reasons.
     pub reasoning_excludes: Vec<ReasoningExcludes>,
-    /// True if it reasons unless it is told not to.
+    /// True if the model reasons by default.
     pub reasons_unasked: bool,
-    /// True if it takes temperature, top-p and top-k.
+    /// True if temperature, top-p and top-k are supported.
     pub sampling: bool,
-    /// True if a model that takes no sampling options takes them while it does not reason.
+    /// True if a model that otherwise does not support sampling options supports them when it does not reason.
     pub sampling_without_reasoning: bool,
-    /// True if temperature and top-p go together.
+    /// True if temperature and top-p can be set together.
     pub temperature_with_top_p: bool,
-    /// True if it takes presence and frequency penalties, where its API has them.
+    /// True if presence and frequency penalties are supported, where the API has them.
     pub penalties: bool,
-    /// True if it takes stop sequences, where its API has them.
+    /// True if stop sequences are supported, where the API has them.
     pub stop: bool,
-    /// True if instructions have a place of their own; otherwise they stand in the first prompt.
+    /// True if there is a separate place for instructions; otherwise they are part of the first prompt.
     pub system: bool,
-    /// True if it may be told which of the tools it may call now, without taking the others away.
+    /// True if calls can be restricted to some of the tools without removing the others.
     pub allowed_tools: bool,
-    /// True if it may be chosen whether several calls come in one reply, where its API has the option.
+    /// True if several calls in one reply can be allowed or forbidden, where the API has the option.
     pub parallel_choice: bool,
-    /// True if it can be held to the schemas of tools, where its API does that.
+    /// True if tool schemas can be enforced, where the API supports it.
     pub strict_tools: bool,
-    /// True if a form of answers can be asked for beside tools at all.
+    /// True if a structured answer can be requested together with tools.
     pub json_beside_tools: bool,
-    /// True if prompts can be kept for longer than usual, as for an hour or a day.
+    /// True if prompts can be cached for longer than usual, such as for an hour or a day.
     pub long_cache: bool,
-    /// Its tokeniser.
+    /// The tokeniser.
     #[serde(skip_serializing_if = "Tokenizer::is_unknown")]
     pub tokenizer: Tokenizer,
-    /// The API that the model speaks, where it is another one than the family's.
+    /// The API of the model, if it differs from that of the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<String>,
-    /// The cells that only the codec of the API knows: how the model differs on the wire.
+    /// Cells that only the codec of the API uses: wire-level differences of the model.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub wire: Map<String, Value>,
 }
 
-/// A thing that a model does not do while it reasons.
+/// A feature that is not available while a model reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReasoningExcludes {
-    /// It takes no tools.
+    /// Tools are not supported.
     Tools,
-    /// It cannot be forced to call one.
+    /// Tool calls cannot be forced.
     ForcedTools,
-    /// It promises no form of answers.
+    /// Structured answers are not supported.
     Json,
-    /// It does not answer in one piece, only in a stream.
+    /// Responses must be streamed.
     WholeAnswers,
 }
 
 impl ModelCapabilities {
-    /// The capabilities of a model of which nothing is known: text in every place, and tools.
+    /// The capabilities assumed for an unknown model: text in every place, and tools.
     pub fn text_only(family: impl Into<String>, model: impl Into<String>) -> Self {
         let text = PlaceCapabilities::of(&["text"]);
         Self {
@@ -425,12 +425,12 @@ impl ModelCapabilities {
         }
     }
 
-    /// True if the model does not do this while it reasons.
+    /// True if this is not available while the model reasons.
     pub fn reasoning_excludes(&self, what: ReasoningExcludes) -> bool {
         self.reasoning_excludes.contains(&what)
     }
 
-    /// True if the model can be told to cite documents of its requests.
+    /// True if the model can cite documents of its requests.
     pub fn cites(&self) -> bool {
         !self.user.citations.is_empty() || !self.tool_result.citations.is_empty()
     }
@@ -445,9 +445,10 @@ impl ModelCapabilities {
         }
     }
 
-    /// True if a document is uploaded and named in the request, so that its bytes are none of the request's.
+    /// True if a document is uploaded and referenced in the request, so that the request does not contain its bytes.
     ///
-    /// That takes a model that was told to upload, and holds unless the provider fails to take the file.
+    /// This requires a model that is configured to upload; if the upload fails, the request contains the bytes after
+    /// all.
     pub fn uploads(&self, place: Place, media: &MediaType, bytes: u64) -> bool {
         self.files.upload == Some(true)
             && self.files.upload_from.is_some_and(|from| bytes >= from.max(1))
@@ -455,7 +456,7 @@ impl ModelCapabilities {
             && self.place(place).refers(media)
     }
 
-    /// True if a document of this type may stand in this place as a public address that the provider fetches itself.
+    /// True if a document of this type may be passed in this place as a public URL that the provider fetches itself.
     ///
     /// ```
     /// use attache_core::MediaType;

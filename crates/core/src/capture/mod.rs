@@ -1,4 +1,4 @@
-//! The scope that notices which documents a tool returns.
+//! The scope that captures the documents that a tool returns.
 
 mod gather;
 mod serialize;
@@ -21,19 +21,19 @@ use crate::tree::{ContentTree, Reason, TreeError, TreeLimits, reference_ids, ref
 
 /// Collects the documents that are serialised while it is active.
 ///
-/// A tool's future is driven inside [`run`](Self::run) and its output serialised by [`finish`](Self::finish), so a
-/// document is noticed wherever its `Serialize` happens: a field of the output, `json!` in the tool's body, a
-/// flattened or untagged type, a custom `serialize_with`. Scopes nest (a tool that runs an agent); a document
-/// belongs to the innermost one. A panic leaves the outer scope intact.
+/// A tool's future is polled inside [`run`](Self::run) and its output is serialised by [`finish`](Self::finish), so a
+/// document is captured wherever it is serialised: a field of the output, `json!` in the tool's body, a flattened or
+/// untagged type, a custom `serialize_with`. Scopes nest (a tool that runs an agent); a document belongs to the
+/// innermost one. A panic leaves the outer scope intact.
 ///
-/// The documents with a place in the output are shown. One that was serialised and not returned, such as for a log, is
-/// withheld: it is listed and never shown. [`ToolReturn`](crate::ToolReturn) says otherwise for single documents.
+/// Documents with a place in the output are shown. A document that was serialised but not returned, such as for a log,
+/// is withheld: it is listed but never shown. [`ToolReturn`](crate::ToolReturn) overrides this for single documents.
 ///
-/// A document is its id and its content. A second one of the same id and other content gets an id of its own: the id
-/// and the start of the content's hash.
+/// A document is identified by its id and its content. A second document with the same id and different content gets a
+/// new id: the id followed by the start of the content's hash.
 ///
-/// The scope follows the task, not the threads that a tool spawns: a document that such a thread serialises on its own
-/// is not seen here, and its reference says so; one that it returns as a value is.
+/// The scope follows the task, not the threads that a tool spawns: a document that such a thread serialises itself is
+/// not captured, and its reference says so; a document that it returns as a value is captured.
 #[derive(Debug)]
 pub struct Capture {
     scope: Scope,
@@ -96,28 +96,28 @@ impl Default for Capture {
 }
 
 impl Capture {
-    /// A scope with the default [`TreeLimits`].
+    /// Creates a scope with the default [`TreeLimits`].
     pub fn new() -> Self {
         Self::with_limits(TreeLimits::default())
     }
 
-    /// A scope with other limits.
+    /// Creates a scope with the given limits.
     pub fn with_limits(limits: TreeLimits) -> Self {
         let scope = Scope { max_documents: limits.max_documents, ..Scope::default() };
         Self { scope, limits }
     }
 
-    /// Names the store in which the captured documents will be put; their references say it.
+    /// Sets the id of the store that will receive the captured documents; their references contain it.
     #[must_use]
     pub fn with_store_id(mut self, store_id: impl Into<String>) -> Self {
         self.scope.store_id = Some(Arc::from(store_id.into()));
         self
     }
 
-    /// Drives `future` with the scope active at each poll.
+    /// Runs `future` with the scope active at each poll.
     ///
     /// # Cancellation
-    /// Dropping the returned future drops `future`; nothing stays behind on the thread.
+    /// Dropping the returned future drops `future`; nothing is left behind on the thread.
     pub async fn run<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -133,11 +133,11 @@ impl Capture {
         work()
     }
 
-    /// Serialises a tool's output and yields it with every document captured so far.
+    /// Serialises a tool's output and returns it with every document captured so far.
     ///
     /// # Errors
-    /// [`TreeError`] if the output is nested too deep, is too large, holds too many documents, or its own
-    /// `Serialize` fails. It has the documents that the output holds all the same.
+    /// [`TreeError`] if the output is nested too deep, is too large, holds too many documents, or its own `Serialize`
+    /// fails. The error still contains the documents of the output.
     pub fn finish<T: Serialize + ?Sized>(self, output: &T) -> Result<ContentTree, TreeError> {
         let (max_depth, max_bytes) = (self.limits.max_depth, self.limits.max_bytes);
         self.finish_by(output, || crate::json::to_compact(output, max_depth, max_bytes)).map(|(tree, _)| tree)
@@ -187,8 +187,8 @@ impl Capture {
         }
     }
 
-    /// The failure of a tool with every document captured so far. Those that the error itself brings are shown; the
-    /// others are listed as withheld, since the tool returned none of them.
+    /// Adds every document captured so far to the failure of a tool. Documents of the error itself are shown; the
+    /// others are listed as withheld, since the tool did not return them.
     pub fn fail(self, error: ToolError) -> ToolError {
         let store_id = self.scope.store_id.clone();
         let (captured, _) = self.scope.sorted(&[]);

@@ -1,28 +1,28 @@
-//! Why a converter could not do what was asked.
+//! Errors of converters.
 
-/// The kind of problem that kept a converter from doing what was asked.
+/// The kind of a converter error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConverterErrorKind {
-    /// It does not read documents of this type, or does not do that with them.
+    /// The converter does not support this type, or not this operation on it.
     Unsupported,
     /// The document is protected, such as by a password.
     Encrypted,
-    /// The bytes are no document of its type, or damaged beyond repair.
+    /// The bytes are not a document of this type, or are damaged beyond repair.
     Malformed,
-    /// The document, or what is asked of it, goes beyond a limit.
+    /// The document or the request exceeds a limit.
     TooLarge,
-    /// The document holds nothing of what is asked for: no text, no such page.
+    /// The document does not contain the requested content: no text, no such page.
     Empty,
-    /// It did not end in time.
+    /// The conversion timed out.
     TimedOut,
-    /// It cannot begin now.
+    /// The converter cannot start the conversion now.
     Busy,
-    /// It failed, and the document may be fine.
+    /// The converter failed, although the document may be valid.
     Failed,
 }
 
-/// A failure of a converter: its kind, and one line that the model and the operator read: lower case, no full stop, no
+/// A converter error: its kind, and a one-line message for the model and the operator: lower case, no full stop, no
 /// content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -32,7 +32,7 @@ pub struct ConverterError {
 }
 
 impl ConverterError {
-    /// An error of `kind`.
+    /// Creates an error of `kind`.
     pub fn new(kind: ConverterErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
@@ -42,7 +42,7 @@ impl ConverterError {
         self.kind
     }
 
-    /// True if the same call may work later.
+    /// True if the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ConverterErrorKind::TimedOut | ConverterErrorKind::Busy)
     }

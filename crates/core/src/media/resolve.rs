@@ -1,7 +1,7 @@
-//! Which type is believed: the declared one, that of the bytes, or that of the file name.
+//! Chooses between the declared type, the type of the bytes, and the type of the file name.
 
 use super::signature::{is_markup, plain_text, signature};
-use super::{MediaKind, MediaType};
+use super::{MediaKind, MediaType, RTF};
 
 /// A form of file that several media types share.
 #[derive(PartialEq, Eq)]
@@ -12,12 +12,14 @@ enum Container {
 }
 
 impl MediaType {
-    /// The best of what was declared, what the bytes say and what the file name says.
+    /// Chooses the best type from the declared one, the bytes and the file name.
     ///
-    /// A signature in the bytes wins over a declared image, PDF, sound or video type, over text that is none, and over a
-    /// missing or meaningless type; otherwise the declared type holds. A name speaks where neither does. Text that systems
-    /// call by another name, such as CSV as `application/vnd.ms-excel`, is what its name says, or `text/plain`. Of sound and
-    /// video in one form of file (MP4, WebM, Ogg) the declared type or the name says which it is.
+    /// A signature in the bytes overrides a declared image, PDF, audio or video type, a text type for bytes that are
+    /// not text, and a missing or meaningless type; otherwise the declared type is used. The file name is used if
+    /// neither gives a type. Text that systems often mislabel, such as CSV as `application/vnd.ms-excel`, gets the type
+    /// of its file name, or `text/plain`. For container formats that hold audio or video (MP4, WebM, Ogg) the declared
+    /// type or the file name decides. RTF is never text, regardless of its label. A pattern such as `image/*` is not a
+    /// type.
     pub fn resolve(declared: Option<&str>, bytes: Option<&[u8]>, file_name: Option<&str>) -> Self {
         let declared = declared.and_then(Self::parse).filter(|media| !media.is_unknown());
         let seen = bytes.and_then(signature).and_then(Self::parse);
@@ -28,8 +30,15 @@ impl MediaType {
         let is_misnamed =
             |media: &Self| media.is_often_wrong() && reads_as_text() && !bytes.is_some_and(is_markup);
         match (declared, seen) {
-            (Some(declared), Some(_)) if declared.kind() == MediaKind::Text && reads_as_text() => declared,
-            (Some(declared), Some(seen)) if declared.conflicts_with(&seen) => seen,
+            (Some(declared), Some(seen))
+                if declared.kind() == MediaKind::Text && &*seen.essence != RTF && reads_as_text() =>
+            {
+                declared
+            }
+            (Some(declared), Some(seen)) if declared.conflicts_with(&seen) => {
+                let named = file_name.and_then(Self::from_file_name);
+                named.filter(|named| seen.is_refined_by(named)).unwrap_or(seen)
+            }
             (Some(declared), None) if is_misnamed(&declared) => {
                 let named = file_name.and_then(Self::from_file_name);
                 named.filter(|named| named.kind() == MediaKind::Text).or_else(plain).unwrap_or(declared)
@@ -61,7 +70,7 @@ impl MediaType {
         let archive =
             matches!(&*seen.essence, "application/zip" | "application/x-ole-storage" | "application/gzip");
         !archive && self.essence != seen.essence && self.kind() != MediaKind::Other
-            || archive && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
+            || archive && matches!(self.kind(), MediaKind::Text | MediaKind::Image | MediaKind::Pdf)
     }
 
     /// The form of file in which the sound or pictures of this type come, where several types share one.

@@ -60,6 +60,10 @@ fn resolution() {
     assert_eq!(resolve(None, Some(b"\0\x01"), None), "application/octet-stream");
     assert_eq!(resolve(Some("application/json"), Some(b"{}"), Some("x.txt")), "application/json");
     assert_eq!(resolve(Some("text/csv"), Some(png), None), "image/png");
+    // A DOCX of a server that calls everything text is no text.
+    assert_eq!(resolve(Some("text/plain"), Some(b"PK\x03\x04"), None), "application/zip");
+    assert_eq!(resolve(None, Some(b"PK\x03\x04"), Some("x.txt")), "application/zip");
+    assert!(resolve(Some("text/plain"), Some(b"PK\x03\x04"), Some("x.docx")).ends_with("document"));
 }
 
 /// The heads are those that ffmpeg, QuickTime, browsers' recorders and phones write.
@@ -122,6 +126,31 @@ fn text_that_systems_call_otherwise_is_text() {
 }
 
 #[test]
+fn rtf_is_no_text_whatever_it_is_called() {
+    let rtf = br"{\rtf1\ansi Hello}".as_slice();
+    for declared in ["text/rtf", "text/plain", "application/x-rtf", "text/richtext", "", "*/*"] {
+        let media = MediaType::resolve(Some(declared), Some(rtf), Some("letter.txt"));
+        assert_eq!((media.essence(), media.kind()), ("application/rtf", MediaKind::Other), "{declared}");
+    }
+    let code = MediaType::resolve(Some("text/x-tex"), Some(br"\documentclass{rtf}"), None);
+    assert_eq!(code.essence(), "text/x-tex");
+}
+
+#[test]
+fn patterns_beside_bytes_or_a_name_say_nothing() {
+    let png = b"\x89PNG\r\n\x1a\n....".as_slice();
+    let resolve =
+        |declared, bytes, name| MediaType::resolve(Some(declared), bytes, name).essence().to_owned();
+    for declared in ["image/*", "*/*", "application/*", "image", ""] {
+        assert_eq!(resolve(declared, Some(png), None), "image/png", "{declared}");
+        assert_eq!(resolve(declared, None, Some("a.pdf")), "application/pdf", "{declared}");
+    }
+    assert_eq!(resolve("text/*", Some(b"a,b\n1,2"), Some("x.csv")), "text/csv");
+    let document = crate::Document::external("https://h.example/a.png").with_media_type("image/*");
+    assert_eq!(document.media_type().essence(), "image/png");
+}
+
+#[test]
 fn usual_names_have_one_normal_form() {
     for (name, is) in [
         ("video/avi", "video/x-msvideo"),
@@ -131,10 +160,17 @@ fn usual_names_have_one_normal_form() {
         ("audio/m4a", "audio/mp4"),
         ("video/mov", "video/quicktime"),
         ("image/svg", "image/svg+xml"),
+        ("text/rtf", "application/rtf"),
     ] {
         assert_eq!(MediaType::parse(name).unwrap().essence(), is);
     }
-    for (name, is) in [("a.AVI", "video/x-msvideo"), ("a.mkv", "video/x-matroska"), ("a.aac", "audio/aac")] {
+    for (name, is) in [
+        ("a.AVI", "video/x-msvideo"),
+        ("a.mkv", "video/x-matroska"),
+        ("a.aac", "audio/aac"),
+        ("a.xhtml", "application/xhtml+xml"),
+        ("page.mhtml", "message/rfc822"),
+    ] {
         assert_eq!(MediaType::from_file_name(name).unwrap().essence(), is);
     }
     assert_eq!(MediaType::parse("video/mp4").unwrap().extension(), Some("mp4"));

@@ -10,23 +10,23 @@ use crate::document::Document;
 use crate::id::{MessageId, ProviderCallId, ToolCallId};
 use crate::message::part::{Metadata, ReplayData, TextPart};
 
-/// One reply of the model: its parts in the order in which the provider sent them.
+/// One reply of the model, with its parts in the order the provider sent them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The identity.
+    /// The id of the message.
     pub id: MessageId,
     /// The parts in order.
     pub parts: Vec<AssistantPart>,
-    /// The passages that the provider says it rests on; spans in the answer are those of [`text`](Self::text). They
-    /// never go back: what the provider wants back stands in the parts.
+    /// The passages that the provider cites as sources; spans in the answer refer to [`text`](Self::text). They are
+    /// never sent back: data that the provider needs back is in the parts.
     pub citations: Vec<Citation>,
     /// The metadata.
     pub metadata: Metadata,
 }
 
 impl AssistantMessage {
-    /// A reply of `parts`; `None` stands for what was blank.
+    /// Creates a reply from `parts`; `None` stands for a blank part.
     pub fn new(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Self {
         Self {
             id: MessageId::new(),
@@ -36,7 +36,7 @@ impl AssistantMessage {
         }
     }
 
-    /// All texts in order, refusals excluded. Texts of one reply belong together and are joined without a break.
+    /// All texts in order, refusals excluded. They are joined without a separator.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) if !text.is_refusal() => Some(text.text()),
@@ -45,7 +45,7 @@ impl AssistantMessage {
         texts.collect()
     }
 
-    /// The text that the model refused with, if it did.
+    /// The text of the model's refusal, if it refused.
     pub fn refusal(&self) -> Option<String> {
         let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) if text.is_refusal() => Some(text.text()),
@@ -54,7 +54,7 @@ impl AssistantMessage {
         Some(texts.collect()).filter(|text: &String| !text.is_empty())
     }
 
-    /// All readable reasoning in order.
+    /// All readable reasoning, in order.
     pub fn thinking(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Reasoning(reasoning) => Some(reasoning.text()),
@@ -63,7 +63,7 @@ impl AssistantMessage {
         texts.collect()
     }
 
-    /// The calls in order.
+    /// The tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             AssistantPart::ToolCall(call) => Some(call),
@@ -71,7 +71,7 @@ impl AssistantMessage {
         })
     }
 
-    /// The documents that the model made, in order.
+    /// The documents that the model generated, in order.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.parts.iter().filter_map(|part| match part {
             AssistantPart::Document(made) => Some(&made.document),
@@ -79,7 +79,7 @@ impl AssistantMessage {
         })
     }
 
-    /// True if it calls a tool.
+    /// True if the reply calls a tool.
     pub fn has_tool_calls(&self) -> bool {
         self.tool_calls().next().is_some()
     }
@@ -95,14 +95,14 @@ pub enum AssistantPart {
     Reasoning(ReasoningPart),
     /// A call of a tool that the caller runs.
     ToolCall(ToolCall),
-    /// A block of the provider that only it understands, kept verbatim and in place.
+    /// A provider-specific block that only the provider understands, kept verbatim and in place.
     Opaque(OpaquePart),
-    /// A document that the model made: an image, sound.
+    /// A document that the model generated, such as an image or audio.
     Document(MadeDocument),
 }
 
 impl AssistantPart {
-    /// A text, or nothing if it is blank.
+    /// Creates a text part, or `None` if `text` is blank.
     pub fn text(text: impl Into<String>) -> Option<Self> {
         TextPart::new(text).map(Self::Text)
     }
@@ -114,7 +114,7 @@ impl From<ToolCall> for Option<AssistantPart> {
     }
 }
 
-/// Reasoning of the model. Its text may be empty where the provider sends only a signature or an encrypted blob.
+/// Reasoning of the model. The text may be empty if the provider sends only a signature or an encrypted blob.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ReasoningPart {
@@ -124,17 +124,18 @@ pub struct ReasoningPart {
 }
 
 impl ReasoningPart {
-    /// Readable reasoning.
+    /// Creates readable reasoning.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: Arc::from(text.into()), redacted: false, replay: None }
     }
 
-    /// Reasoning that the provider hides; what it wants back is added by [`with_replay`](Self::with_replay).
+    /// Creates reasoning that the provider hides; [`with_replay`](Self::with_replay) adds the data that the provider
+    /// needs back.
     pub fn redacted() -> Self {
         Self { redacted: true, ..Self::new("") }
     }
 
-    /// Adds what the provider wants back with it.
+    /// Adds the data that the provider needs back with it.
     #[must_use]
     pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
         self.replay = replay.into().map(Arc::new);
@@ -151,29 +152,29 @@ impl ReasoningPart {
         self.redacted
     }
 
-    /// The data that the provider wants back with it.
+    /// The data that the provider needs back with it.
     pub fn replay(&self) -> Option<&ReplayData> {
         self.replay.as_deref()
     }
 }
 
-/// A document that the model made.
+/// A document that the model generated.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MadeDocument {
     /// The document.
     pub document: Document,
-    /// The data that go back beside its bytes, which are not repeated there.
+    /// The data that is sent back beside the document's bytes, which it does not repeat.
     pub replay: Option<ReplayData>,
 }
 
 impl MadeDocument {
-    /// A document with nothing that goes back beside it.
+    /// Creates a document without replay data.
     pub fn new(document: Document) -> Self {
         Self { document, replay: None }
     }
 
-    /// Sets what goes back beside it.
+    /// Sets the data that is sent back beside it.
     #[must_use]
     pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
         self.replay = replay.into();
@@ -191,14 +192,14 @@ impl From<MadeDocument> for Option<AssistantPart> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpaquePart {
-    /// The provider's word for its kind.
+    /// The provider's name for its kind.
     pub kind: String,
     /// The block, byte for byte.
     pub replay: ReplayData,
 }
 
 impl OpaquePart {
-    /// A block of `kind`.
+    /// Creates a block of `kind`.
     pub fn new(kind: impl Into<String>, replay: ReplayData) -> Self {
         Self { kind: kind.into(), replay }
     }
@@ -208,20 +209,20 @@ impl OpaquePart {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// Our id: unique, always there.
+    /// Our id: unique and always present.
     pub id: ToolCallId,
-    /// The provider's id, where it sent one.
+    /// The provider's id, if it sent one.
     pub provider_id: Option<ProviderCallId>,
     /// The tool's internal name.
     pub name: String,
     /// The arguments.
     pub arguments: Arguments,
-    /// The data that the provider wants back with the call.
+    /// The data that the provider needs back with the call.
     pub replay: Option<Arc<ReplayData>>,
 }
 
 impl ToolCall {
-    /// A call with a fresh id.
+    /// Creates a call with a fresh id.
     pub fn new(name: impl Into<String>, arguments: Arguments) -> Self {
         Self { id: ToolCallId::new(), provider_id: None, name: name.into(), arguments, replay: None }
     }
@@ -240,7 +241,7 @@ impl ToolCall {
         self
     }
 
-    /// Adds what the provider wants back with the call.
+    /// Adds the data that the provider needs back with the call.
     #[must_use]
     pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
         self.replay = replay.into().map(Arc::new);
@@ -248,25 +249,25 @@ impl ToolCall {
     }
 }
 
-/// Why arguments are not a JSON object.
+/// The reason why arguments are not a JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentsError {
-    /// The reply ended before they were complete. Such a call must never be executed.
+    /// The reply ended before the arguments were complete. Such a call must never be executed.
     #[error("the arguments were cut off before they were complete")]
     Truncated,
-    /// They are not JSON.
+    /// The arguments are not JSON.
     #[error("the arguments are not valid JSON: {0}")]
     Malformed(String),
-    /// They are JSON, but not an object.
+    /// The arguments are JSON, but not an object.
     #[error("the arguments must be a JSON object, not {0}")]
     NotAnObject(&'static str),
 }
 
-/// The arguments of a call: the text as the model wrote it, and whether it is a JSON object.
+/// The arguments of a call: the text as the model wrote it, with the result of parsing it as a JSON object.
 ///
-/// Empty text, white space and `null` mean no arguments and read as `{}`; an object inside a JSON string is
-/// unwrapped once. The text is kept for replay; what is invalid replays as `{}`, so that it cannot poison later
+/// Empty text, white space and `null` mean no arguments and are read as `{}`; an object inside a JSON string is
+/// unwrapped once. The text is kept for replay; invalid text is replayed as `{}`, so that it cannot break later
 /// requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arguments {
@@ -283,14 +284,14 @@ enum Form {
 }
 
 impl Arguments {
-    /// The arguments as the model wrote them.
+    /// Reads the arguments from the text that the model wrote.
     pub fn new(raw: impl Into<String>) -> Self {
         let raw: Arc<str> = Arc::from(raw.into());
         let state = form(&raw);
         Self { raw, state }
     }
 
-    /// Arguments that were cut off.
+    /// Creates arguments that were cut off.
     pub fn truncated(raw: impl Into<String>) -> Self {
         Self { raw: Arc::from(raw.into()), state: Err(ArgumentsError::Truncated) }
     }
@@ -303,7 +304,7 @@ impl Arguments {
     /// The JSON object as text.
     ///
     /// # Errors
-    /// Says why the arguments are not an object.
+    /// [`ArgumentsError`] if the arguments are not a JSON object.
     pub fn json(&self) -> Result<&str, &ArgumentsError> {
         match &self.state {
             Ok(Form::Object) => Ok(self.raw.trim()),
@@ -312,7 +313,7 @@ impl Arguments {
         }
     }
 
-    /// The JSON object to send back to a provider: [`json`](Self::json), or `{}` where there is none.
+    /// The JSON object to send back to a provider: [`json`](Self::json), or `{}` if the arguments are not an object.
     pub fn replay_json(&self) -> &str {
         self.json().unwrap_or("{}")
     }
@@ -320,7 +321,7 @@ impl Arguments {
     /// The object as a map.
     ///
     /// # Errors
-    /// Says why the arguments are not an object.
+    /// [`ArgumentsError`] if the arguments are not a JSON object.
     pub fn object(&self) -> Result<Map<String, Value>, ArgumentsError> {
         let json = self.json().map_err(Clone::clone)?;
         serde_json::from_str(json).map_err(|error| ArgumentsError::Malformed(error.to_string()))

@@ -20,20 +20,20 @@ pub struct TextPart {
 }
 
 impl TextPart {
-    /// The text, or `None` if it is empty or white space only: providers refuse blank text, so it cannot be made.
+    /// Creates a text part, or `None` if the text is empty or only white space, because providers reject blank text.
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text: String = text.into();
         (!text.trim().is_empty()).then(|| Self { text: Arc::from(text), refusal: false, replay: None })
     }
 
-    /// Marks it as the model's refusal.
+    /// Marks the text as the model's refusal.
     #[must_use]
     pub fn into_refusal(mut self) -> Self {
         self.refusal = true;
         self
     }
 
-    /// Adds what the provider wants back with it.
+    /// Adds the data that the provider needs back with it.
     #[must_use]
     pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
         self.replay = replay.into().map(Arc::new);
@@ -45,23 +45,23 @@ impl TextPart {
         &self.text
     }
 
-    /// True if the model refused with it.
+    /// True if the text is a refusal by the model.
     pub fn is_refusal(&self) -> bool {
         self.refusal
     }
 
-    /// The data that the provider wants back with it.
+    /// The data that the provider needs back with it.
     pub fn replay(&self) -> Option<&ReplayData> {
         self.replay.as_deref()
     }
 }
 
-/// Open data beside a message: for applications, audit and routing. It never reaches a model.
+/// Free-form data attached to a message, for applications, audit and routing. It never reaches a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata(Map<String, Value>);
 
 impl Metadata {
-    /// No entries.
+    /// Creates metadata without entries.
     pub fn new() -> Self {
         Self::default()
     }
@@ -78,12 +78,12 @@ impl Metadata {
         self.0.get(key)
     }
 
-    /// True if there is no entry.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The entries in the order in which they were added.
+    /// The entries, in the order they were added.
     pub fn entries(&self) -> &Map<String, Value> {
         &self.0
     }
@@ -95,7 +95,7 @@ impl From<Map<String, Value>> for Metadata {
     }
 }
 
-/// One part of a user message, or what routing added to a tool result.
+/// One part of a user message, or content that routing added to a tool result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UserPart {
@@ -103,12 +103,12 @@ pub enum UserPart {
     Text(TextPart),
     /// A document.
     Document(Document),
-    /// Structured data, shown as JSON, with the documents in it.
+    /// Structured data, shown as JSON, with the documents it contains.
     Object(ContentTree),
 }
 
 impl UserPart {
-    /// A text, or nothing if it is blank.
+    /// Creates a text part, or `None` if `text` is blank.
     pub fn text(text: impl Into<String>) -> Option<Self> {
         TextPart::new(text).map(Self::Text)
     }
@@ -142,7 +142,7 @@ impl From<Document> for Option<UserPart> {
     }
 }
 
-/// Data that goes back unchanged to where it came from: signatures, item ids, phases, encrypted blobs.
+/// Data that is sent back unchanged to its provider: signatures, item ids, phases, encrypted blobs.
 #[derive(Clone, Debug)]
 pub struct ReplayData {
     family: Arc<str>,
@@ -151,17 +151,17 @@ pub struct ReplayData {
 }
 
 impl ReplayData {
-    /// JSON from the API `family` (such as `anthropic`) and its `model`.
+    /// Creates replay data from JSON of the API `family` (such as `anthropic`) and its `model`.
     pub fn new(family: impl Into<Arc<str>>, model: impl Into<Arc<str>>, data: Box<RawValue>) -> Self {
         Self { family: family.into(), model: model.into(), data: Arc::from(data) }
     }
 
-    /// The API family whose wire it belongs to.
+    /// The API family whose wire format it belongs to.
     pub fn family(&self) -> &str {
         &self.family
     }
 
-    /// The model that made it.
+    /// The model that produced it.
     pub fn model(&self) -> &str {
         &self.model
     }

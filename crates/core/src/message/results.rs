@@ -14,31 +14,31 @@ use crate::store::{DocumentStore, StoreError};
 use crate::tool::error::ToolError;
 use crate::tree::{ContentTree, TreeError};
 
-/// The end of a call, as far as the model must know.
+/// The outcome of a call, as the model must see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultStatus {
-    /// The tool answered.
+    /// The tool succeeded.
     #[default]
     Ok,
-    /// The tool, or the attempt to call it, failed. Each provider's error flag or frame says so.
+    /// The tool, or the attempt to call it, failed. It is reported by each provider's error flag or frame.
     Error,
     /// The call was cancelled before or while it ran. Shown like an error; it has no documents.
     Cancelled,
 }
 
-/// The content that the model is shown, once routing has decided.
+/// The content to show to the model, as decided by routing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Routed {
-    /// For a user message its whole content; for a tool result what follows its text.
+    /// For a user message, its whole content; for a tool result, the content that follows its text.
     pub content: Vec<UserPart>,
-    /// A number that differs when the decisions differ.
+    /// A number that changes when the decisions change.
     pub stamp: u64,
 }
 
 impl Routed {
-    /// Content and the stamp of the decisions that led to it.
+    /// Creates routed content with the stamp of the decisions behind it.
     pub fn new(content: Vec<UserPart>, stamp: u64) -> Self {
         Self { content, stamp }
     }
@@ -50,24 +50,24 @@ impl Routed {
 pub struct ToolResult {
     /// The call it answers.
     pub call_id: ToolCallId,
-    /// The provider's id of that call, where it gave one.
+    /// The provider's id of that call, if it sent one.
     pub provider_id: Option<ProviderCallId>,
-    /// The tool's internal name; `None` where a handler could not tell.
+    /// The tool's internal name; `None` if it is not known.
     pub tool_name: Option<String>,
-    /// The end of the call.
+    /// The outcome of the call.
     pub status: ResultStatus,
-    /// The tool's output, with all documents that were captured.
+    /// The tool's output, with all captured documents.
     pub tree: ContentTree,
     /// The documents to show the model, in order. A handler may withhold some of the tree's.
     pub documents: Vec<Document>,
-    /// The documents of the tree that the tool's handler keeps from the model.
+    /// The documents of the tree that the tool's handler withholds from the model.
     pub withheld: Vec<DocumentId>,
-    /// The content that follows the text in this result, once routing has decided. Never stored.
+    /// The content that follows the text in this result, as decided by routing. Never stored.
     pub routed: Option<Routed>,
 }
 
 impl ToolResult {
-    /// The result of `call`: the documents of the tree are shown, but for those that it withholds.
+    /// Creates the result of `call`. The documents of the tree are shown, except those that the tree withholds.
     pub fn new(call: &ToolCall, status: ResultStatus, tree: ContentTree) -> Self {
         let documents = match status {
             ResultStatus::Cancelled => Vec::new(),
@@ -86,7 +86,7 @@ impl ToolResult {
         }
     }
 
-    /// The successful result of a call: a value with documents anywhere in it.
+    /// Creates the successful result of a call from a value with documents anywhere in it.
     ///
     /// ```
     /// use attache_core::{Arguments, Document, ToolCall, ToolResult};
@@ -102,8 +102,8 @@ impl ToolResult {
         Ok(Self::new(call, ResultStatus::Ok, Capture::new().finish(value)?))
     }
 
-    /// The result of a call whose tool answered later, by whoever looked after it: its documents are put into the store that
-    /// the run reads. A value that cannot be shown is a failed result, which says why.
+    /// Creates the result of a deferred call. Its documents are put into the store that the run reads. A value that
+    /// cannot be shown becomes a failed result with the reason.
     ///
     /// # Errors
     /// If the store fails.
@@ -125,18 +125,18 @@ impl ToolResult {
         Ok(Self::new(call, status, tree))
     }
 
-    /// A successful result of plain text.
+    /// Creates a successful result of plain text.
     pub fn ok(call: &ToolCall, text: &str) -> Self {
         Self::new(call, ResultStatus::Ok, ContentTree::text(text))
     }
 
-    /// A failed result with its text for the model.
+    /// Creates a failed result with a text for the model.
     pub fn error(call: &ToolCall, text: &str) -> Self {
         Self::new(call, ResultStatus::Error, ContentTree::text(text))
     }
 
-    /// The result of a call whose tool failed: the error's text, and its documents, which are shown like those of any
-    /// result.
+    /// Creates the result of a call whose tool failed: the error's text and its documents, which are shown like those
+    /// of any result.
     ///
     /// ```
     /// use attache_core::{Arguments, Document, ToolCall, ToolError, ToolResult};
@@ -149,14 +149,14 @@ impl ToolResult {
         Self::new(call, ResultStatus::Error, error.tree())
     }
 
-    /// The result of a call that was cancelled: no documents, whatever it had returned so far.
+    /// Creates the result of a cancelled call. It has no documents, even if the tool had already returned some.
     pub fn cancelled(call: &ToolCall) -> Self {
         Self::new(call, ResultStatus::Cancelled, ContentTree::text("Tool execution was canceled."))
     }
 
-    /// This result with documents that stand apart from those that a conversation knows: one with the id of a `known`
-    /// document and other content gets an id of its own, in the text too. A store then keeps both. The same content gets
-    /// the same id each time.
+    /// Resolves id clashes with documents that a conversation already knows: a document with the id of a `known`
+    /// document but different content gets a new id, in the text too, so that a store can keep both. The same content
+    /// always gets the same new id.
     ///
     /// ```
     /// use attache_core::{Arguments, Capture, Document, DocumentId, ResultStatus, ToolCall, ToolResult};
@@ -208,31 +208,32 @@ impl ToolResult {
         self.routed.as_ref().map_or(&[], |routed| &routed.content)
     }
 
-    /// True if it has documents that no routing has looked at. A renderer must refuse it rather than lose them.
+    /// True if it has documents that have not been routed. A renderer must reject such a result rather than lose the
+    /// documents.
     pub fn is_unrouted(&self) -> bool {
         self.routed.is_none() && !self.documents.is_empty()
     }
 }
 
-/// All results of one assistant message, in call order.
+/// All tool results for one assistant message, in call order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResultsMessage {
-    /// The identity.
+    /// The id of the message.
     pub id: MessageId,
-    /// The results in call order.
+    /// The results, in call order.
     pub results: Vec<ToolResult>,
     /// The metadata.
     pub metadata: Metadata,
 }
 
 impl ToolResultsMessage {
-    /// The results of one assistant message, in call order.
+    /// Creates a message with the results for one assistant message, in call order.
     pub fn new(results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self::with_id(MessageId::new(), results)
     }
 
-    /// A message of these results under an id of the caller's.
+    /// Creates a message with these results and the given id.
     pub fn with_id(id: MessageId, results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self { id, results: results.into_iter().collect(), metadata: Metadata::default() }
     }

@@ -6,16 +6,16 @@ use crate::message::part::{Metadata, UserPart};
 use crate::message::results::Routed;
 use crate::tree::ContentTree;
 
-/// Why a user message exists.
+/// The origin of a user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UserOrigin {
-    /// A person or program that prompts the model. Its documents fail loudly when the model cannot take them.
+    /// A person or program that prompts the model. Documents that the model cannot take are an error.
     #[default]
     Author,
     /// Something that happened while the agent ran. Its documents never fail a run.
     Event,
-    /// The synthetic message after tool results: a projection, never an input to routing. Its metadata hold
+    /// The synthetic message after tool results: a projection, never an input to routing. Its metadata has
     /// `toolCallDocuments: true`.
     ToolCallDocuments,
 }
@@ -24,20 +24,20 @@ pub enum UserOrigin {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UserMessage {
-    /// The identity.
+    /// The id of the message.
     pub id: MessageId,
-    /// Why it exists.
+    /// The origin of the message.
     pub origin: UserOrigin,
     /// The parts in order.
     pub parts: Vec<UserPart>,
-    /// The content that the model is shown instead of `parts`, once routing has decided. Never stored.
+    /// The content to show to the model instead of `parts`, as decided by routing. Never stored.
     pub routed: Option<Routed>,
     /// The metadata.
     pub metadata: Metadata,
 }
 
 impl UserMessage {
-    /// An author's message of text, to which [`attach`](Self::attach) adds documents. Blank text is no part.
+    /// Creates an author's message with one text; [`attach`](Self::attach) adds documents. Blank text adds no part.
     ///
     /// ```
     /// use attache_core::{Document, UserMessage};
@@ -48,14 +48,14 @@ impl UserMessage {
         Self::new([UserPart::text(text)])
     }
 
-    /// Adds a document behind the parts.
+    /// Appends a document.
     #[must_use]
     pub fn attach(mut self, document: Document) -> Self {
         self.parts.push(UserPart::Document(document));
         self
     }
 
-    /// An author's message of parts, and `None` for what was blank.
+    /// Creates an author's message from parts; `None` stands for a blank part.
     pub fn new(parts: impl IntoIterator<Item = Option<UserPart>>) -> Self {
         Self {
             id: MessageId::new(),
@@ -66,7 +66,7 @@ impl UserMessage {
         }
     }
 
-    /// An event: its payload, with documents anywhere in it.
+    /// Creates an event from its payload, which may contain documents anywhere.
     pub fn event(payload: ContentTree) -> Self {
         Self { origin: UserOrigin::Event, ..Self::new([Some(UserPart::Object(payload))]) }
     }
@@ -78,7 +78,7 @@ impl UserMessage {
         self
     }
 
-    /// The content that a renderer shows: the routed one if there is one, the parts otherwise.
+    /// The content that a renderer shows: the routed content if present, otherwise the parts.
     pub fn shown(&self) -> &[UserPart] {
         self.routed.as_ref().map_or(&self.parts, |routed| &routed.content)
     }

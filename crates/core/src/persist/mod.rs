@@ -128,8 +128,8 @@ impl Serialize for Message {
     }
 }
 
-/// Reads the persisted form; documents are references without bytes until somebody loads them. Inside a tagged or
-/// flattened type, of which serde reads the text first, replay data and arguments lose their white space.
+/// Reads the persisted form; documents are references without bytes until they are loaded. Inside a tagged or flattened
+/// type, of which serde reads the text first, replay data and arguments lose their white space.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = any::raw(deserializer)?;

@@ -40,15 +40,17 @@ impl<'de> Deserialize<'de> for ReferenceRecord {
             content_type: Option<String>,
             file_name: Option<String>,
             size: Option<u64>,
+            sha256: Option<Sha256Digits>,
         }
         let Reference { kind, document_id, store_id, url, content, metadata } =
             Reference::deserialize(deserializer)?;
         let missing =
             |member| serde::de::Error::custom(format!("the {kind} document reference has no {member}"));
+        let hashed = metadata.sha256.as_ref().map(|_| "sha256");
         let foreign = match kind.as_str() {
             "stored" => url.as_ref().map(|_| "url").or(content.as_ref().map(|_| "content")),
-            "external" => content.as_ref().map(|_| "content"),
-            "inline" => url.as_ref().map(|_| "url"),
+            "external" => content.as_ref().map(|_| "content").or(hashed),
+            "inline" => url.as_ref().map(|_| "url").or(hashed),
             _ => None,
         };
         if let Some(member) = foreign {
@@ -77,7 +79,25 @@ impl<'de> Deserialize<'de> for ReferenceRecord {
         if let Some(size) = metadata.size {
             document = document.with_size(size);
         }
+        if let Some(Sha256Digits(hash)) = metadata.sha256 {
+            document = document.with_hash(hash);
+        }
         Ok(Self(document))
+    }
+}
+
+/// A SHA-256 in hexadecimal digits.
+struct Sha256Digits([u8; 32]);
+
+impl<'de> Deserialize<'de> for Sha256Digits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4) | digit(*low)?);
+        let (pairs, rest) = text.as_bytes().as_chunks();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        let hash = bytes.filter(|_| rest.is_empty()).and_then(|bytes| bytes.try_into().ok());
+        hash.map(Self).ok_or_else(|| serde::de::Error::custom("`sha256` must be 64 hexadecimal digits"))
     }
 }
 

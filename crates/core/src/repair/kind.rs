@@ -1,24 +1,24 @@
-//! The repairs that a history can need.
+//! Kinds of repairs of a history.
 
 use std::fmt;
 
 use crate::id::MessageId;
 
-/// One thing that was mended.
+/// One repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// The index of the message that it is about, from 0, before the repair.
+    /// The index of the affected message before the repair, from 0.
     pub at: usize,
-    /// The message.
+    /// The id of the affected message.
     pub message: MessageId,
     /// The problem.
     pub kind: RepairKind,
-    /// The change: one line, without what was said.
+    /// The change: one line, without message content.
     pub detail: String,
 }
 
-/// The kind of problem of a conversation.
+/// The kind of a problem in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RepairKind {
@@ -28,13 +28,13 @@ pub enum RepairKind {
     OrphanResult,
     /// A call has a second result.
     DuplicateResult,
-    /// A result stands not directly behind its call, or not in the order of the calls.
+    /// A result does not directly follow its call, or is not in the order of the calls.
     MisplacedResult,
-    /// Two calls have one id.
+    /// Two calls have the same id.
     DuplicateCall,
-    /// Two messages have one id.
+    /// Two messages have the same id.
     DuplicateMessage,
-    /// A part says nothing.
+    /// A part is blank.
     BlankPart,
     /// A message has no parts.
     EmptyMessage,
@@ -42,12 +42,12 @@ pub enum RepairKind {
     OrphanDocuments,
     /// The instructions do not come first.
     SystemNotFirst,
-    /// The conversation begins with the model.
+    /// The conversation begins with a message of the model.
     BeginsWithAssistant,
 }
 
 impl RepairKind {
-    /// The word in reports.
+    /// The name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MissingResult => "missing_result",

@@ -1,4 +1,4 @@
-//! Conversations from elsewhere, made such that every provider takes them.
+//! Repair of imported conversations, so that every provider accepts them.
 
 mod kind;
 mod numbered;
@@ -20,22 +20,22 @@ use numbered::Numbered;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The messages in order. A message that needed no repair is the one that was given.
+    /// The messages in order. A message that needed no repair is the original `Arc`.
     pub messages: Vec<Arc<Message>>,
-    /// The repairs, in no particular order; none for a conversation that is as it must be.
+    /// The repairs, in no particular order; empty for a valid conversation.
     pub repairs: Vec<Repair>,
 }
 
-/// Mends what no provider takes, or only some: calls without results and results without calls, results twice or in
-/// the wrong place, ids twice, what is blank or empty, instructions that do not come first, a conversation that begins
-/// with the model.
+/// Repairs everything that some or all providers reject: calls without results and results without calls, duplicate or
+/// misplaced results, duplicate ids, blank or empty content, instructions that do not come first, a conversation that
+/// begins with the model.
 ///
-/// It is a pure function. Nothing is lost: what has no place any more stands as an event of the user's side, its
-/// documents with it (those that a handler keeps from the model, and texts that stand there already, apart). Repairing
-/// again changes nothing, and a conversation that is as it must be keeps its very messages.
+/// It is a pure function. Nothing is lost: content that no longer has a place becomes a user-side event, with its
+/// documents (except documents that a handler withholds from the model, and texts that are already there). Repairing
+/// again changes nothing, and a valid conversation keeps its original messages.
 ///
-/// Further rules for roles are the codecs' business: neighbours of one role are merged by those whose
-/// API demands it, and several replies of the model in a row may be one turn that the provider continued.
+/// Further rules for roles are handled by the codecs: they merge adjacent messages of the same role if their API
+/// requires it, and several consecutive replies of the model may be one turn that the provider continued.
 ///
 /// ```
 /// use attache_core::{Arguments, AssistantMessage, Message, ToolCall};

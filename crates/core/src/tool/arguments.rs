@@ -7,8 +7,8 @@ use crate::message::Arguments;
 use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 
 impl ToolDefinition {
-    /// The arguments of a call, fitted to the schema: what is only written differently is mended, such as `"5"` for 5,
-    /// one value for an array of one, or a document's reference for its id; see
+    /// Fits the arguments of a call to the schema: mere differences in notation are corrected, such as `"5"` for 5, one
+    /// value for an array of one, or a document's reference for its id; see
     /// [`Schema::coerce`](attache_schema::Schema::coerce).
     ///
     /// ```
@@ -21,13 +21,13 @@ impl ToolDefinition {
     /// ```
     ///
     /// # Errors
-    /// [`ToolErrorKind::InvalidArguments`] names the tool, every path that does not fit with what was expected there,
-    /// and the parameters that exist.
+    /// [`ToolErrorKind::InvalidArguments`] with the tool, each invalid path with the expected value, and the existing
+    /// parameters.
     pub fn coerce(&self, arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
         self.read(arguments, |schema, value| schema.coerce(value))
     }
 
-    /// The arguments of a call as they are written, if they fit the schema.
+    /// Returns the arguments of a call unchanged, if they are valid.
     ///
     /// # Errors
     /// See [`coerce`](Self::coerce).

@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::Deferred;
 use crate::future::BoxFuture;
 
-/// The people behind a run. A runtime brings them to the calls of tools that ask
+/// The people behind a run. A runtime provides them to the calls of tools that ask
 /// ([`ToolMetadata::asks`](super::ToolMetadata::asks)).
 pub trait People: Send + Sync {
-    /// Asks, and waits for the answer as long as the run is willing to wait.
+    /// Asks, and waits for the answer as long as the run allows.
     ///
     /// # Cancellation
     /// Dropping the future withdraws the question.
@@ -24,27 +24,27 @@ pub trait People: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unanswered {
-    /// Somebody declined to answer, and may have said why.
+    /// Somebody declined to answer, possibly with a reason.
     #[error("somebody declined to answer")]
     Declined {
         /// Their words.
         why: String,
     },
-    /// Nobody is there who could, or nobody did in time.
+    /// Nobody can answer, or nobody answered in time.
     #[error("nobody is there to answer")]
     Nobody,
-    /// The answer comes later: the run ends, and makes the call again once it is there. The tool returns now, and whatever
-    /// it returns is no result.
+    /// The answer comes later: the run ends, and repeats the call once there is an answer. The tool must return now,
+    /// and its return value is ignored.
     #[error("the answer comes later")]
     Later,
 }
 
-/// The people behind a call, if there are some.
+/// The people behind a call, if there are any.
 #[derive(Clone, Copy, Default)]
 pub struct Asking(Option<&'static dyn People>);
 
 impl Asking {
-    /// These people.
+    /// Creates a handle to these people.
     pub fn of(people: &'static dyn People) -> Self {
         Self(Some(people))
     }

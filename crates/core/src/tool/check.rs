@@ -2,28 +2,28 @@
 
 use std::fmt;
 
-/// A provider's treatment of the schemas of tools.
+/// A provider's handling of tool schemas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaReport {
-    /// The keywords that it is not told, or does not hold the model to.
+    /// The keywords that are not sent to it or that it does not enforce.
     pub loosened: Vec<SchemaLoosening>,
-    /// The tools that it cannot be offered.
+    /// The tools that cannot be offered to it.
     pub refused: Vec<SchemaRefusal>,
 }
 
 impl SchemaReport {
-    /// Nothing to say.
+    /// Creates an empty report.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// None of the tools can be offered.
+    /// Creates a report that none of the tools can be offered.
     pub fn refusing(why: impl Into<String>) -> Self {
         Self { refused: vec![SchemaRefusal::new(None, why)], ..Self::default() }
     }
 
-    /// Adds what was said elsewhere, each thing once.
+    /// Adds the entries of another report, without duplicates.
     pub fn extend(&mut self, other: Self) {
         for loosened in other.loosened {
             if !self.loosened.contains(&loosened) {
@@ -38,22 +38,22 @@ impl SchemaReport {
     }
 }
 
-/// A keyword of a tool's schema that a provider is not told, or does not hold the model to.
+/// A keyword of a tool's schema that is not sent to a provider or that the provider does not enforce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaLoosening {
     /// The tool's internal name.
     pub tool: String,
-    /// The schema that has the keyword, as a JSON pointer into the tool's schema.
+    /// The schema with the keyword, as a JSON pointer into the tool's schema.
     pub pointer: String,
     /// The keyword.
     pub keyword: String,
-    /// The treatment of it, and the reason.
+    /// The handling of the keyword, and the reason.
     pub why: String,
 }
 
 impl SchemaLoosening {
-    /// A keyword at a place in the schema of `tool`.
+    /// Creates an entry for a keyword at a place in the schema of `tool`.
     pub fn new(
         tool: impl Into<String>,
         pointer: impl Into<String>,
@@ -71,18 +71,18 @@ impl fmt::Display for SchemaLoosening {
     }
 }
 
-/// Tools that a provider cannot be offered.
+/// Tools that cannot be offered to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaRefusal {
     /// The tool's internal name; `None` if it is about all of them.
     pub tool: Option<String>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl SchemaRefusal {
-    /// A tool, or all of them.
+    /// Creates an entry for a tool, or for all of them.
     pub fn new(tool: impl Into<Option<String>>, why: impl Into<String>) -> Self {
         Self { tool: tool.into(), why: why.into() }
     }

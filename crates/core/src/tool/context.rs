@@ -14,7 +14,7 @@ use crate::tool::{
     Unanswered,
 };
 
-/// Everything that a tool knows about its call. The model never sees any of it.
+/// Everything that a tool knows about its call. The model never sees it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ToolContext {
@@ -24,35 +24,35 @@ pub struct ToolContext {
     pub call_id: Option<ToolCallId>,
     /// The step of the run, from 1; 0 outside of a run.
     pub step: u32,
-    /// On whose behalf the run works.
+    /// The principal on whose behalf the run works.
     pub principal: Option<String>,
     /// The session that the run belongs to.
     pub session: Option<String>,
-    /// The time at which the call is given up.
+    /// The time at which the call times out.
     pub deadline: Option<Instant>,
-    /// A key that is the same for each attempt at this call, for services that honour it.
+    /// A key that is the same for each attempt at this call, for services that support it.
     pub idempotency_key: Option<String>,
-    /// The store in which the call's documents will be put.
+    /// The store that will receive the call's documents.
     pub store_id: Option<String>,
-    /// The documents of the conversation, as it stood when the model made the call.
+    /// The documents of the conversation at the time of the call.
     pub documents: ConversationDocuments,
     /// The values that the caller of the run passes to its tools.
     pub extensions: Extensions,
-    /// The values that the calls of the run share.
+    /// The values shared by all calls of the run.
     pub run_values: RunValues,
-    /// The people whom the tool may ask; nobody outside of a run.
+    /// The people whom the tool may ask; none outside of a run.
     pub asking: Asking,
-    /// Those who hear how far the call has come; nobody outside of a run.
+    /// The listeners to the progress of the call; none outside of a run.
     pub listening: Listening,
 }
 
 impl ToolContext {
-    /// A context that knows nothing.
+    /// Creates an empty context.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The document that an argument means, of those of the conversation. Its bytes may not be in memory.
+    /// Resolves an argument to a document of the conversation. Its bytes may not be in memory.
     ///
     /// # Errors
     /// See [`ConversationDocuments::resolve`].
@@ -60,7 +60,7 @@ impl ToolContext {
         self.documents.resolve(reference)
     }
 
-    /// The document that an argument means, of those of the conversation, with its bytes in memory.
+    /// Resolves an argument to a document of the conversation, with its bytes in memory.
     ///
     /// # Errors
     /// See [`ConversationDocuments::load`].
@@ -68,7 +68,7 @@ impl ToolContext {
         self.documents.load(reference).await
     }
 
-    /// Adds a value for tools to find by its type.
+    /// Adds a value that tools can look up by type.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(value);
@@ -80,8 +80,8 @@ impl ToolContext {
         self.extensions.get()
     }
 
-    /// The value of type `T` that the calls of the run share, such as a connection or texts that were read: the first
-    /// call that asks makes it, and it goes with the run. Outside of a run each ask makes one of its own.
+    /// The value of type `T` that the calls of the run share, such as a connection or a cache of texts. The first call
+    /// that requests it creates it, and it is dropped with the run. Outside of a run each request creates a new one.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -97,13 +97,13 @@ impl ToolContext {
         self.run_values.get_or_default()
     }
 
-    /// Asks the people behind the run while the tool works, and waits for their answer; the call's time stands still
-    /// meanwhile. The tool says beforehand that it does ([`ToolMetadata::asks`](crate::tool::ToolMetadata::asks)).
+    /// Asks the people behind the run while the tool works and waits for their answer; the call's timeout is paused
+    /// meanwhile. The tool must declare this in advance ([`ToolMetadata::asks`](crate::tool::ToolMetadata::asks)).
     ///
     /// A question with a handle outlives the process: if nobody answers while the run waits, the run ends with the
-    /// question, and the call is made again once there is an answer. It reads the handle then
-    /// ([`left_off`](Self::left_off)), goes on from there, and asks the same again to have the answer. A tool whose
-    /// state cannot be written down asks without a handle; it learns then that nobody is there.
+    /// question, and the call is repeated once there is an answer. The tool then reads the handle
+    /// ([`left_off`](Self::left_off)), continues from there, and asks the same question again to get the answer. A tool
+    /// whose state cannot be saved asks without a handle; it is then told that nobody is there.
     ///
     /// # Errors
     /// [`Unanswered`].
@@ -114,9 +114,9 @@ impl ToolContext {
         }
     }
 
-    /// Tells the people who look on how far the call has come, as often as the tool likes: about ten times a second they
-    /// hear the newest. The model never sees it. Work that another task does tells it by a clone of
-    /// [`listening`](Self::listening).
+    /// Reports the progress of the call to the people who watch it. A tool may call this as often as it likes: the
+    /// latest report is delivered about ten times a second. The model never sees it. Another task can report progress
+    /// with a clone of [`listening`](Self::listening).
     ///
     /// ```
     /// use attache_core::ToolContext;
@@ -141,7 +141,7 @@ impl ToolContext {
     /// The caller's value of type `T`.
     ///
     /// # Errors
-    /// [`ToolErrorKind::MissingContext`] if the caller passed none.
+    /// [`ToolErrorKind::MissingContext`] if the caller did not pass one.
     pub fn require<T: Any + Send + Sync>(&self) -> Result<&T, ToolError> {
         self.get().ok_or_else(|| {
             ToolError::new("this tool is not set up")
@@ -151,7 +151,7 @@ impl ToolContext {
     }
 }
 
-/// Values by their type. Its `Debug` shows how many, never what.
+/// Values keyed by type. `Debug` shows how many there are, never their content.
 #[derive(Clone, Default)]
 pub struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -166,7 +166,7 @@ impl Extensions {
         self.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref())
     }
 
-    /// Adds the values of `over`, which win over those of the same type here.
+    /// Adds the values of `over`, which replace values of the same type.
     pub fn extend(&mut self, over: &Extensions) {
         self.0.extend(over.0.iter().map(|(key, value)| (*key, Arc::clone(value))));
     }
@@ -178,12 +178,12 @@ impl fmt::Debug for Extensions {
     }
 }
 
-/// Values that live as long as a run, by their type. Clones share them. Its `Debug` shows no value.
+/// Values keyed by type that live as long as a run. Clones share them. `Debug` shows no values.
 #[derive(Clone, Default)]
 pub struct RunValues(Option<Arc<Mutex<Extensions>>>);
 
 impl RunValues {
-    /// The values of a run that begins. Those of [`default`](Self::default) belong to no run and share nothing.
+    /// Creates the values of a new run. Those of [`default`](Self::default) belong to no run and share nothing.
     pub fn new() -> Self {
         Self(Some(Arc::default()))
     }

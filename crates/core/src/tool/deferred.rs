@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A call has no result yet: it comes from elsewhere, in a minute or in a week. A tool returns it in place of a value.
+/// A result that comes later from elsewhere, in a minute or in a week. A tool returns it instead of a value.
 ///
-/// The run that made the call is told who works on it, or what a person is asked; it goes on when somebody delivers the
-/// result. Outside of a run it is a value that says so.
+/// The run that made the call is told who works on it, or what a person is asked; it continues when the result is
+/// delivered. Outside of a run it is a value that says so.
 ///
 /// ```
 /// use attache_core::ToolOutput;
@@ -21,35 +21,35 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Deferred {
-    /// The name under which whoever works on it knows it.
+    /// The worker's own id for the job.
     pub handle: Option<String>,
     /// The question, if a person is asked.
     pub prompt: Option<String>,
-    /// The JSON Schema that the result must fit.
+    /// The JSON Schema of the result.
     pub schema: Option<Value>,
-    /// The time after which no result is taken any more. Unlimited by default.
+    /// The time after which a result is no longer accepted. Unlimited by default.
     pub lifetime: Option<Duration>,
 }
 
 impl Deferred {
-    /// Somebody works on it, and knows it by this name.
+    /// Creates a deferred result that somebody works on under this handle.
     pub fn to(handle: impl Into<String>) -> Self {
         Self { handle: Some(handle.into()), ..Self::default() }
     }
 
-    /// A person is asked.
+    /// Creates a question to a person.
     pub fn ask(prompt: impl Into<String>) -> Self {
         Self { prompt: Some(prompt.into()), ..Self::default() }
     }
 
-    /// Sets the JSON Schema that the result must fit.
+    /// Sets the JSON Schema of the result.
     #[must_use]
     pub fn with_schema(mut self, schema: Value) -> Self {
         self.schema = Some(schema);
         self
     }
 
-    /// Sets the time after which no result is taken any more.
+    /// Sets the time after which a result is no longer accepted.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = Some(lifetime);

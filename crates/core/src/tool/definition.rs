@@ -1,4 +1,4 @@
-//! The part of a tool that the model sees, and how the loop treats it.
+//! The part of a tool that the model sees, and its settings for the loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,13 @@ struct Inner {
     examples: Vec<Value>,
     problem: Option<String>,
     strict: bool,
+    takes_answer: bool,
     compiled: Compiled,
 }
 
 impl ToolDefinition {
-    /// A definition. `name` is the internal name and may hold dots; `input_schema` is a JSON Schema whose root is
-    /// an object. A schema without `type` or `properties` gets them, since some servers insist.
+    /// Creates a definition. `name` is the internal name and may contain dots; `input_schema` is a JSON Schema whose
+    /// root is an object. `type` and `properties` are added if they are missing, since some servers require them.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self(Arc::new(Inner {
             name: name.into(),
@@ -36,25 +37,26 @@ impl ToolDefinition {
             examples: Vec::new(),
             problem: None,
             strict: false,
+            takes_answer: false,
             compiled: Compiled::default(),
         }))
     }
 
-    /// Adds examples of arguments.
+    /// Adds example arguments.
     #[must_use]
     pub fn with_examples(mut self, examples: impl IntoIterator<Item = Value>) -> Self {
         Arc::make_mut(&mut self.0).examples = examples.into_iter().collect();
         self
     }
 
-    /// Gives it another internal name.
+    /// Replaces the internal name.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).name = name.into();
         self
     }
 
-    /// Describes it otherwise.
+    /// Replaces the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).description = description.into();
@@ -69,17 +71,17 @@ impl ToolDefinition {
         self
     }
 
-    /// Says what a call returns: a JSON Schema, with a description and examples where there are some. No API is told;
-    /// the model reads it where it asks for the details of a tool.
+    /// Sets the JSON Schema of the return value, with a description and examples if there are any. It is not sent to
+    /// any API; the model reads it when it asks for the details of a tool.
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {
         Arc::make_mut(&mut self.0).output_schema = Some(schema);
         self
     }
 
-    /// Asks APIs to hold the model to the schema while it writes calls, where they can. The schema goes out in the
-    /// subset that they enforce, and the arguments come back as this schema has them. An API that cannot, or a schema
-    /// that no subset can say, is treated as constraints are that an API does not enforce; see
+    /// Asks APIs to enforce the schema while the model writes calls, if they can. The schema is sent in the subset that
+    /// the API enforces, and the arguments are converted back to this schema. If the API cannot do this, or the subset
+    /// cannot express the schema, it is treated like a constraint that the API does not enforce; see
     /// [`ToolSet::with_validation`](crate::ToolSet::with_validation).
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
@@ -87,9 +89,22 @@ impl ToolDefinition {
         self
     }
 
-    /// True if APIs are asked to hold the model to the schema.
+    /// True if APIs are asked to enforce the schema.
     pub fn is_strict(&self) -> bool {
         self.0.strict
+    }
+
+    /// Marks the tool as the one that takes the final answer: a call of it ends the run, and other calls in the same
+    /// reply are not executed. It is not sent to any API.
+    #[must_use]
+    pub fn with_takes_answer(mut self, takes_answer: bool) -> Self {
+        Arc::make_mut(&mut self.0).takes_answer = takes_answer;
+        self
+    }
+
+    /// True if the tool takes the final answer.
+    pub fn takes_answer(&self) -> bool {
+        self.0.takes_answer
     }
 
     /// Says why no model can be offered this tool.
@@ -99,8 +114,8 @@ impl ToolDefinition {
         self
     }
 
-    /// Why no model can be offered this tool, where its parameters are none that a schema can say. A
-    /// [`ToolSet`](crate::ToolSet) refuses it.
+    /// The reason why this tool cannot be offered to a model, if a schema cannot express its parameters. A
+    /// [`ToolSet`](crate::ToolSet) rejects it.
     pub fn problem(&self) -> Option<&str> {
         self.0.problem.as_deref()
     }
@@ -120,28 +135,28 @@ impl ToolDefinition {
         &self.0.input_schema
     }
 
-    /// The JSON Schema of what a call returns, as far as it says.
+    /// The JSON Schema of the return value, if it is set.
     pub fn output_schema(&self) -> Option<&Value> {
         self.0.output_schema.as_ref()
     }
 
-    /// The input schema as values are held against it. It is compiled once, at first use, for all clones.
+    /// The compiled input schema for validation. It is compiled once, at first use, for all clones.
     ///
     /// # Errors
-    /// [`SchemaError`] says where the schema is none.
+    /// [`SchemaError`] with the place where the schema is invalid.
     pub fn schema(&self) -> Result<&Schema, &SchemaError> {
         self.0.compiled.schema(self.input_schema())
     }
 
-    /// The input schema in a subset that an API enforces, made once for all clones.
+    /// The input schema in a subset that an API enforces, computed once for all clones.
     ///
     /// # Errors
-    /// [`Refusal`] says what the subset cannot say.
+    /// [`Refusal`] with the part of the schema that the subset cannot express.
     pub fn strict_schema(&self, subset: Subset) -> Result<&Strict, &Refusal> {
         self.0.compiled.strict(self.input_schema(), subset)
     }
 
-    /// Examples of arguments.
+    /// The example arguments.
     pub fn examples(&self) -> &[Value] {
         &self.0.examples
     }
@@ -160,73 +175,75 @@ fn normalised(schema: Value) -> Value {
     Value::Object(schema)
 }
 
-/// The effect of a call on the world; it decides what may be repeated.
+/// The side effects of a call, which decide if it may be repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effect {
-    /// No change. The call may be repeated and run beside others.
+    /// No change. The call may be repeated and run in parallel with others.
     Read,
-    /// A change that happens once, however often the call is repeated with the same idempotency key.
+    /// A change that happens only once, even if the call is repeated with the same idempotency key.
     Idempotent,
-    /// A change that may happen again with each call: it is never repeated unless somebody decides so.
+    /// A change that may happen again with each call: the call is never repeated unless somebody decides to.
     #[default]
     #[serde(rename = "effect")]
     SideEffect,
 }
 
-/// Says whether somebody must approve a call before it runs.
+/// Defines if a call requires approval before it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Approval {
-    /// Nobody is asked, unless the agent's policy says so.
+    /// No approval, unless the agent's policy requires it.
     #[default]
     Never,
-    /// Each call waits until somebody approves it.
+    /// Each call waits for approval.
     Always,
 }
 
-/// How the loop treats a tool. The model never sees it.
+/// Settings that control how the loop treats a tool. The model never sees them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolMetadata {
-    /// The change that a call makes; [`Effect::SideEffect`] by default.
+    /// The side effects of a call; [`Effect::SideEffect`] by default.
     pub effect: Effect,
-    /// Says whether somebody must approve a call; [`Approval::Never`] by default.
+    /// Defines if a call requires approval; [`Approval::Never`] by default.
     pub approval: Approval,
-    /// True if its output is the answer, without another model call.
+    /// True if its output is the final answer, without another model call.
     pub return_direct: bool,
-    /// How long a call may take; the agent's default applies where none is set.
+    /// The timeout of a call; if none is set, the agent's default applies.
     pub timeout: Option<Duration>,
-    /// True if it blocks its thread, so that it must not run on the async workers.
+    /// True if it blocks its thread and so must not run on the async workers.
     pub blocking: bool,
-    /// True if no other call of the same reply may run beside it.
+    /// True if no other call of the same reply may run in parallel with it.
     pub sequential: bool,
-    /// True if the model is offered it.
+    /// True if it is offered to the model.
     pub enabled: bool,
-    /// The most calls of it in one run; the run's limit applies where none is set.
+    /// The maximum number of calls in one run; if none is set, the run's limit applies.
     pub max_calls: Option<u32>,
-    /// The most times in a row that the model may correct a call of it; the run's limit applies where none is set.
+    /// The maximum number of consecutive times that the model may correct a call; if none is set, the run's limit
+    /// applies.
     pub max_retries: Option<u32>,
-    /// True if asking again and again is its purpose, so that equal results are no lack of progress.
+    /// True if the tool is meant for polling, so that equal results do not count as a lack of progress.
     pub poll: bool,
-    /// True if a call that succeeds ends the run with its output as the answer. It stays available when the run is at a
-    /// limit and other tools are off.
+    /// True if a successful call ends the run with its output as the answer. It stays available when the run has
+    /// reached a limit and other tools are disabled.
     pub finish: bool,
-    /// True if it runs agents: they work in the name of the run, within its limits, and their events are among its.
+    /// True if it runs agents: they work on behalf of the run and within its limits, and their events are part of the
+    /// run's events.
     pub nests: bool,
-    /// True if it may ask people while it works, by [`ToolContext::ask`](crate::ToolContext::ask).
+    /// True if it may ask people while it works, with [`ToolContext::ask`](crate::ToolContext::ask).
     pub asks: bool,
-    /// True if the model reads more of a document with it: notes about what is not shown name it.
+    /// True if the model can read more of a document with it: notes about omitted content mention it.
     pub reads_documents: bool,
-    /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
+    /// The declared media types of the documents that it returns: full types, or `type/*`.
     pub produces: Vec<String>,
-    /// True if the model reads all of it from the start, however many tools there are.
+    /// True if the model sees the full definition from the start, regardless of the number of tools.
     pub always_visible: bool,
-    /// Words by which it is found among many, beside those of its name and description.
+    /// Search words for finding it among many tools, in addition to its name and description.
     pub tags: Vec<String>,
-    /// Where it comes from, for messages about name clashes: a module path, `mcp:alias`.
+    /// The origin of the tool, for messages about name clashes: a module path, `mcp:alias`.
     pub origin: String,
 }
 
@@ -261,116 +278,116 @@ impl Default for ToolMetadata {
 pub struct ToolSpec {
     /// The part that the model sees.
     pub definition: ToolDefinition,
-    /// How the loop treats it.
+    /// The settings for the loop.
     pub metadata: ToolMetadata,
 }
 
 impl ToolSpec {
-    /// A definition with default metadata.
+    /// Creates a spec with default metadata.
     pub fn new(definition: ToolDefinition) -> Self {
         Self { definition, metadata: ToolMetadata::default() }
     }
 
-    /// Says what a call changes.
+    /// Sets the side effects of a call.
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.metadata.effect = effect;
         self
     }
 
-    /// Says whether somebody must approve a call before it runs.
+    /// Defines if a call requires approval before it runs.
     #[must_use]
     pub fn with_approval(mut self, approval: Approval) -> Self {
         self.metadata.approval = approval;
         self
     }
 
-    /// Makes its output the answer.
+    /// Makes its output the final answer.
     #[must_use]
     pub fn with_return_direct(mut self, return_direct: bool) -> Self {
         self.metadata.return_direct = return_direct;
         self
     }
 
-    /// Limits how long a call may take.
+    /// Sets the timeout of a call.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.metadata.timeout = Some(timeout);
         self
     }
 
-    /// Says that it blocks its thread.
+    /// Declares that it blocks its thread.
     #[must_use]
     pub fn with_blocking(mut self, blocking: bool) -> Self {
         self.metadata.blocking = blocking;
         self
     }
 
-    /// Lets no other call of the same reply run beside it.
+    /// Prevents other calls of the same reply from running in parallel with it.
     #[must_use]
     pub fn with_sequential(mut self, sequential: bool) -> Self {
         self.metadata.sequential = sequential;
         self
     }
 
-    /// Limits how often a run may call it.
+    /// Sets the maximum number of calls in one run.
     #[must_use]
     pub fn with_max_calls(mut self, calls: u32) -> Self {
         self.metadata.max_calls = Some(calls);
         self
     }
 
-    /// Limits how often in a row the model may correct a call of it.
+    /// Sets the maximum number of consecutive times that the model may correct a call.
     #[must_use]
     pub fn with_max_retries(mut self, retries: u32) -> Self {
         self.metadata.max_retries = Some(retries);
         self
     }
 
-    /// Says that it is there to be asked again and again.
+    /// Declares that the tool is meant for polling.
     #[must_use]
     pub fn with_poll(mut self, poll: bool) -> Self {
         self.metadata.poll = poll;
         self
     }
 
-    /// Lets its success end the run.
+    /// Makes a successful call end the run.
     #[must_use]
     pub fn with_finish(mut self, finish: bool) -> Self {
         self.metadata.finish = finish;
         self
     }
 
-    /// Offers or hides it.
+    /// Enables or disables the tool.
     #[must_use]
     pub fn with_enabled(mut self, enabled: bool) -> Self {
         self.metadata.enabled = enabled;
         self
     }
 
-    /// Declares the media types of the documents that it returns, such as `application/pdf` or `image/*`. Before it
-    /// is offered they are held against what the model takes.
+    /// Declares the media types of the documents that it returns, such as `application/pdf` or `image/*`. They are
+    /// checked against the media types that the model accepts before the tool is offered.
     #[must_use]
     pub fn with_produces(mut self, media: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.metadata.produces = media.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Lets the model read all of it from the start, however many tools there are.
+    /// Shows the model the full definition from the start, regardless of the number of tools.
     #[must_use]
     pub fn with_always_visible(mut self, always_visible: bool) -> Self {
         self.metadata.always_visible = always_visible;
         self
     }
 
-    /// Adds words by which it is found among many, beside those of its name and description.
+    /// Adds search words for finding it among many tools, in addition to its name and description.
     #[must_use]
     pub fn with_tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.metadata.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Says where it comes from.
+    /// Sets the origin of the tool.
     #[must_use]
     pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
         self.metadata.origin = origin.into();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::hash::hex;
 use crate::message::Arguments;
 use crate::tool::ToolSpec;
 
@@ -17,7 +18,7 @@ impl Arguments {
     /// assert_ne!(one.digest(), Arguments::new(r#"{"a":1,"b":3}"#).digest());
     /// ```
     pub fn digest(&self) -> String {
-        hex(&Value::Object(self.object().unwrap_or_default()))
+        digest(&Value::Object(self.object().unwrap_or_default()))
     }
 }
 
@@ -25,7 +26,7 @@ impl ToolSpec {
     /// The SHA-256, in hexadecimal digits, of what a call of this tool means: its definition, its effect and its origin.
     pub fn digest(&self) -> String {
         let definition = &self.definition;
-        hex(&serde_json::json!({
+        digest(&serde_json::json!({
             "name": definition.name(),
             "description": definition.description(),
             "inputSchema": definition.input_schema(),
@@ -35,10 +36,10 @@ impl ToolSpec {
     }
 }
 
-fn hex(value: &Value) -> String {
+fn digest(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// Writes JSON with the members of objects in the order of their names.

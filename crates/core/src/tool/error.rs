@@ -11,38 +11,39 @@ use crate::identity::Identities;
 use crate::message::assistant::ArgumentsError;
 use crate::tree::{ContentTree, TreeError, TreeErrorKind};
 
-/// The kind of failure a tool reports, as far as the loop acts on it.
+/// The kind of a tool failure, which decides how the loop reacts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// It failed for good; the model learns it.
+    /// The tool failed permanently; the model is told.
     #[default]
     Failed,
-    /// The model should correct the call; its message is a hint.
+    /// The model should correct the call; the message is a hint.
     Retry,
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     InvalidArguments,
-    /// No tool of that name is offered.
+    /// No tool of that name is offered, or not any more.
     UnknownTool,
-    /// It took longer than allowed.
+    /// The call exceeded its timeout.
     Timeout,
-    /// It panicked.
+    /// The tool panicked.
     Panicked,
-    /// The caller's context lacks a value that it needs.
+    /// The caller's context lacks a value that the tool needs.
     MissingContext,
-    /// The service behind it did not answer.
+    /// The service behind the tool did not answer.
     Unavailable,
     /// The run must end.
     Abort,
 }
 
-/// A failure of a tool: a text for the model, and the cause for the operator.
+/// A tool failure: a text for the model, and the cause for the operator.
 ///
-/// `?` turns any error into one, boxed ones and those of error crates too. Its text, which may hold paths, queries or
-/// tokens, becomes the [`source`](Self::source) and the model reads only that the tool failed; [`new`](Self::new) takes a
-/// text that is meant for the model. (It does not implement [`std::error::Error`], so that this conversion can exist.)
+/// `?` converts any error into a `ToolError`, including boxed errors and those of error crates. The text of that error,
+/// which may contain paths, queries or tokens, becomes the [`source`](Self::source), and the model only reads that the
+/// tool failed; [`new`](Self::new) takes a text that is meant for the model. (`ToolError` does not implement
+/// [`std::error::Error`], because this conversion would not be possible otherwise.)
 ///
-/// A failure may bring documents, such as a screenshot of the page that did not load; the model is shown them.
+/// A failure may include documents, such as a screenshot of the page that did not load; they are shown to the model.
 ///
 /// ```
 /// use attache_core::ToolError;
@@ -70,7 +71,7 @@ struct Inner {
 const FAILED: &str = "the tool failed";
 
 impl ToolError {
-    /// A failure with a text that the model reads.
+    /// Creates a failure with a text that the model reads.
     pub fn new(for_model: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind: ToolErrorKind::Failed,
@@ -82,17 +83,17 @@ impl ToolError {
         }))
     }
 
-    /// A failure that the model can correct, with a hint how.
+    /// Creates a failure that the model can correct, with a hint.
     pub fn retry(hint: impl Into<String>) -> Self {
         Self::new(hint).with_kind(ToolErrorKind::Retry)
     }
 
-    /// A failure that ends the run.
+    /// Creates a failure that ends the run.
     pub fn abort(for_model: impl Into<String>) -> Self {
         Self::new(for_model).with_kind(ToolErrorKind::Abort)
     }
 
-    /// Adds a remark to the text for the model, behind a semicolon.
+    /// Appends a remark to the text for the model, after a semicolon.
     #[must_use]
     pub fn with_remark(mut self, remark: &str) -> Self {
         let text = match self.0.for_model.trim() {
@@ -110,7 +111,7 @@ impl ToolError {
         self
     }
 
-    /// Sets how long the service behind the tool asked to wait.
+    /// Sets the time that the service behind the tool asked to wait.
     #[must_use]
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
         self.0.retry_after = wait.into();
@@ -124,7 +125,7 @@ impl ToolError {
         self
     }
 
-    /// Adds a document that the model is shown beside the text.
+    /// Adds a document to show to the model with the text.
     #[must_use]
     pub fn with_document(mut self, document: Document) -> Self {
         self.0.documents.push(document);
@@ -147,7 +148,7 @@ impl ToolError {
         self
     }
 
-    /// The kind of failure it is.
+    /// The kind of failure.
     pub fn kind(&self) -> ToolErrorKind {
         self.0.kind
     }
@@ -157,12 +158,12 @@ impl ToolError {
         &self.0.for_model
     }
 
-    /// The documents that the model is shown beside the text, in order.
+    /// The documents that are shown to the model with the text, in order.
     pub fn documents(&self) -> &[Document] {
         &self.0.documents
     }
 
-    /// The documents that the tool had when it failed, which the model is not shown.
+    /// The documents that the tool had when it failed and that are not shown to the model.
     pub fn withheld(&self) -> &[Document] {
         &self.0.withheld
     }
@@ -184,7 +185,7 @@ impl ToolError {
         tree.with_documents(documents).with_withheld(withheld)
     }
 
-    /// True if the same call may work later.
+    /// True if the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.0.kind, ToolErrorKind::Timeout | ToolErrorKind::Unavailable)
     }
@@ -194,7 +195,7 @@ impl ToolError {
         self.0.retry_after
     }
 
-    /// The cause, for the operator; it never reaches a model.
+    /// The cause, for the operator; it is never shown to a model.
     pub fn source(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.0.source.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Families of tools behind one door, and what a call yields.
+//! Handlers that provide families of tools, and the output of a call.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::message::{Arguments, ResultStatus};
 use crate::tool::{Deferred, ToolContext, ToolError, ToolSpec};
 use crate::tree::{ContentTree, TreeError};
 
-/// The yield of a call: the tree, the documents to show, those withheld.
+/// The output of a call: the tree, the documents to show, and those withheld.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
@@ -22,23 +22,23 @@ pub struct ToolOutput {
     pub tree: ContentTree,
     /// The documents to show the model, in order, each once.
     pub documents: Vec<Document>,
-    /// The documents of the tree that are kept from the model.
+    /// The documents of the tree that are withheld from the model.
     pub withheld: Vec<DocumentId>,
-    /// True if the tool reports success. A failed result keeps its content.
+    /// The status of the result. A failed result keeps its content.
     pub status: ResultStatus,
-    /// The source of the result, if it is none yet. Boxed, since few have it.
+    /// The source of the result, if there is no result yet. Boxed, since it is rare.
     pub deferred: Option<Box<Deferred>>,
 }
 
 impl ToolOutput {
-    /// A successful output that shows the documents of the tree, but for those that it withholds.
+    /// Creates a successful output that shows the documents of the tree, except those that the tree withholds.
     pub fn new(tree: ContentTree) -> Self {
         let documents = tree.shown().cloned().collect();
         let withheld = tree.withheld().to_vec();
         Self { tree, documents, withheld, status: ResultStatus::Ok, deferred: None }
     }
 
-    /// The output that a capture writes, or the word in it that there is none yet.
+    /// Creates the output from a capture, or a deferred output if the capture contains one.
     ///
     /// # Errors
     /// See [`Capture::finish`].
@@ -47,15 +47,16 @@ impl ToolOutput {
         Ok(Self { deferred, ..Self::new(tree) })
     }
 
-    /// No result yet: it comes later, from elsewhere. A name alone says who works on it.
+    /// Creates an output without a result: it comes later, from elsewhere. A plain text is the worker's
+    /// own id for the job, as in [`Deferred::to`].
     pub fn deferred(deferred: impl Into<Deferred>) -> Self {
         let deferred = Box::new(deferred.into());
         let tree = ContentTree::text(deferred.prompt.as_deref().unwrap_or("the result comes later"));
         Self { deferred: Some(deferred), ..Self::new(tree) }
     }
 
-    /// An output that shows `documents`; those of the tree that are not among them are withheld. The same
-    /// document twice counts once, at its first place.
+    /// Creates an output that shows `documents`; all others of the tree are withheld. Duplicate documents count once,
+    /// at their first position.
     pub fn showing(tree: ContentTree, documents: impl IntoIterator<Item = Document>) -> Self {
         // The second of two documents of one id stands in the tree under an id of its own.
         let mut in_tree: HashMap<&DocumentId, &Document> = HashMap::new();
@@ -78,7 +79,7 @@ impl ToolOutput {
         Self { tree, documents: shown, withheld, status: ResultStatus::Ok, deferred: None }
     }
 
-    /// Lets the model read this text in place of the output. The documents stay as they are.
+    /// Replaces the text that the model reads. The documents are not changed.
     #[must_use]
     pub fn with_text(mut self, text: &str) -> Self {
         let documents = self.tree.documents().to_vec();
@@ -86,7 +87,7 @@ impl ToolOutput {
         self
     }
 
-    /// Says how the call went, such as [`ResultStatus::Error`] for a tool that tells of its failure in its output.
+    /// Sets the status of the call, such as [`ResultStatus::Error`] for a tool that reports its failure in its output.
     #[must_use]
     pub fn with_status(mut self, status: ResultStatus) -> Self {
         self.status = status;
@@ -94,10 +95,10 @@ impl ToolOutput {
     }
 }
 
-/// A family of tools behind one door: an MCP server, an A2A agent, a set of HTTP endpoints.
+/// A provider of a family of tools: an MCP server, an A2A agent, a set of HTTP endpoints.
 ///
-/// Its output is typed, so that [`extract_documents`](Self::extract_documents) needs no downcasts. A handler that
-/// overrides nothing shows the documents that have a place in its output.
+/// Its output is typed, so that [`extract_documents`](Self::extract_documents) needs no downcasts. By default, the
+/// documents with a place in the output are shown.
 pub trait ToolHandler: Send + Sync + 'static {
     /// The value that a call returns.
     type Output: Serialize + Send + Sync + 'static;
@@ -108,12 +109,12 @@ pub trait ToolHandler: Send + Sync + 'static {
     /// The tools, with their internal names. Called when a run first needs them.
     ///
     /// # Errors
-    /// The tools cannot be listed, such as when their server does not answer.
+    /// If the tools cannot be listed, for example because their server does not answer.
     fn tools(&self) -> impl Future<Output = Result<Vec<ToolSpec>, ToolError>> + Send;
 
-    /// A number that is another one whenever [`tools`](Self::tools) would list others. Runs that are under way list
-    /// them again before they ask the model: what is new is offered behind the rest, what is gone is not called any
-    /// more.
+    /// A number that changes whenever the result of [`tools`](Self::tools) changes. Active runs then list the tools
+    /// again before the next model call: new tools are offered after the others, and removed tools are no longer
+    /// called.
     fn version(&self) -> u64 {
         0
     }
@@ -129,7 +130,7 @@ pub trait ToolHandler: Send + Sync + 'static {
         context: ToolContext,
     ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// The documents of an output to show the model, in order; those of the tree that it leaves out are withheld.
+    /// The documents of an output to show to the model, in order; all others of the tree are withheld.
     fn extract_documents(&self, output: &Self::Output, tree: &ContentTree) -> Vec<Document> {
         let _ = output;
         tree.shown().cloned().collect()
@@ -142,8 +143,8 @@ pub trait ToolHandler: Send + Sync + 'static {
     }
 }
 
-/// A [`ToolHandler`] of any output type. Call, capture and extraction are one body; it is implemented for every
-/// handler and for nothing else.
+/// A [`ToolHandler`] of any output type. It combines call, capture and extraction, and is implemented for all handlers
+/// and nothing else.
 pub trait DynToolHandler: Send + Sync + sealed::Sealed {
     /// See [`ToolHandler::name`].
     fn name(&self) -> &str;

@@ -1,4 +1,4 @@
-//! Tools: definition, metadata, execution, and families of tools behind one door.
+//! Tools: definition, metadata, execution, and handlers that provide families of tools.
 
 mod arguments;
 mod ask_people;
@@ -40,7 +40,7 @@ use crate::message::Arguments;
 
 /// One executable tool.
 ///
-/// `#[tool]` on a function or method makes one; so do closures in the agent crate. By hand:
+/// Create one with `#[tool]` on a function or method, or from a closure with the agent crate. By hand:
 ///
 /// ```
 /// use attache_core::{BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
@@ -71,15 +71,15 @@ use crate::message::Arguments;
     note = "a closure becomes a tool by `tool_fn`, the methods of a `#[toolbox]` by `into_tools()`"
 )]
 pub trait Tool: Send + Sync {
-    /// The definition for the model, and the metadata for the loop.
+    /// The definition for the model and the metadata for the loop.
     fn spec(&self) -> &ToolSpec;
 
-    /// The arguments as it takes them, read from what a model wrote. By default they are held against the schema, and
-    /// what is only written differently is mended, such as `"5"` for 5. An own implementation must see to it that they
-    /// fit: nobody looks at them again.
+    /// Reads the arguments that a model wrote. By default they are validated against the schema, and mere differences
+    /// in notation, such as `"5"` for 5, are corrected. Your own implementation must make sure that they are valid:
+    /// they are not checked again.
     ///
     /// # Errors
-    /// The text that the model is told instead of a call.
+    /// An error whose text the model reads instead of a result.
     fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
         self.spec().definition.coerce(written)
     }

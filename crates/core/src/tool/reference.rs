@@ -11,12 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::document::Document;
 use crate::id::DocumentId;
 
-/// The words of a model that name a document, as an argument of a tool: its whole id, the short id of its label, or the
-/// reference object that it read in a tool's result.
+/// A reference to a document by a model, as an argument of a tool: its full id, the short id of its label, or the
+/// reference object from a tool's result.
 ///
-/// It is a name and nothing more. [`ToolContext::document`](crate::ToolContext::document) and
-/// [`load`](crate::ToolContext::load) resolve it, against the documents of the conversation alone: an id that was made
-/// up, or is of another conversation, is an observation for the model.
+/// It is only a name. [`ToolContext::document`](crate::ToolContext::document) and [`load`](crate::ToolContext::load)
+/// resolve it, only against the documents of the conversation: for an invented id, or one of another conversation, the
+/// model gets an error.
 ///
 /// ```
 /// use attache_core::{Document, DocumentRef, ToolContext, ToolError};
@@ -38,7 +38,7 @@ pub(crate) const HINT: &str = "The id of a document of this conversation, as its
                                in shows it";
 
 impl DocumentRef {
-    /// A reference by what a model would write: an id, the start of one, or an address. `None` if it is blank.
+    /// Parses a reference as written by a model: an id, the start of one, or a URL. `None` if it is blank.
     pub fn parse(text: impl AsRef<str>) -> Option<Self> {
         let text = text.as_ref().trim();
         // Some models wrap a reference object in a string, or quote what is quoted already.
@@ -50,7 +50,7 @@ impl DocumentRef {
         (!bare.is_empty()).then(|| Self(Box::from(bare)))
     }
 
-    /// The text as the model wrote it. It may be an address with a secret in its query.
+    /// The text as the model wrote it. It may be a URL with a secret in its query.
     pub fn as_str(&self) -> &str {
         &self.0
     }

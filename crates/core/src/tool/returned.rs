@@ -1,4 +1,4 @@
-//! The value of a tool, and documents beside it.
+//! The return value of a tool with documents.
 
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 use crate::capture::{self, Standing};
 use crate::document::Document;
 
-/// A tool's value, with documents that are to be shown beside it, and documents that are to be kept from the model.
+/// A tool's return value, with additional documents to show and documents to withhold from the model.
 ///
-/// It serialises as the value; inside of a [`Capture`](crate::Capture) the documents are told to it.
+/// It serialises as the value; inside a [`Capture`](crate::Capture) the documents are registered with it.
 ///
 /// ```
 /// use attache_core::{Capture, Document, ToolReturn};
@@ -27,19 +27,19 @@ pub struct ToolReturn<T> {
 }
 
 impl<T> ToolReturn<T> {
-    /// The value alone.
+    /// Creates a return value without documents.
     pub fn new(value: T) -> Self {
         Self { value, shown: Vec::new(), withheld: Vec::new() }
     }
 
-    /// Adds a document that the model is shown, whether or not it has a place in the value.
+    /// Adds a document to show to the model, even if it has no place in the value.
     #[must_use]
     pub fn with_document(mut self, document: Document) -> Self {
         self.shown.push(document);
         self
     }
 
-    /// Keeps a document from the model. Its reference stays in the value, and the routing report says that it is
+    /// Withholds a document from the model. Its reference stays in the value, and the routing report lists it as
     /// withheld.
     #[must_use]
     pub fn withhold(mut self, document: &Document) -> Self {

@@ -1,4 +1,4 @@
-//! The tools of one request, and their names on the wire.
+//! The tools of one request, and their wire names.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::tool::ToolDefinition;
 
 /// The tools that a request offers, in a stable order, with names that every provider accepts.
 ///
-/// Internal names may hold dots and anything else; wire names match `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. The map is
-/// deterministic and depends on what stands before: a tool that is added at the end renames none before it.
+/// Internal names may hold dots and anything else; wire names match `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. The mapping is
+/// deterministic and depends only on the preceding tools: adding a tool at the end renames none of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolSet {
     tools: Vec<(String, ToolDefinition)>,
@@ -19,7 +19,7 @@ pub struct ToolSet {
     validated: bool,
 }
 
-/// Why tools cannot be offered together.
+/// The reason why tools cannot be offered together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolSetError {
@@ -29,7 +29,7 @@ pub enum ToolSetError {
         /// The name.
         name: String,
     },
-    /// A tool has parameters that no schema can say; see [`ToolDefinition::problem`].
+    /// A tool has parameters that a schema cannot express; see [`ToolDefinition::problem`].
     #[error("the tool {name:?} cannot be offered: {problem}")]
     Unusable {
         /// Its name.
@@ -40,7 +40,7 @@ pub enum ToolSetError {
 }
 
 impl ToolSet {
-    /// The set of `definitions`, in their order.
+    /// Creates the set of `definitions`, in their order.
     ///
     /// # Errors
     /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.
@@ -48,8 +48,8 @@ impl ToolSet {
         Self::named_as(&Self::default(), definitions)
     }
 
-    /// The set of `definitions`, in their order, in which a tool of `known` has the name on the wire that it has there. The
-    /// name of any other tool differs from all of those.
+    /// Creates the set of `definitions`, in their order, where tools in `known` keep their wire names. The names of all
+    /// other tools differ from those.
     ///
     /// # Errors
     /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.
@@ -77,7 +77,7 @@ impl ToolSet {
         Ok(set)
     }
 
-    /// The tools that `keep` is true for, by internal name, with the names on the wire that they have here.
+    /// Returns the tools for which `keep` returns true, by internal name, with the same wire names as here.
     #[must_use]
     pub fn subset(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut set = Self { validated: self.validated, ..Self::default() };
@@ -105,8 +105,8 @@ impl ToolSet {
         wire
     }
 
-    /// Says that whoever runs the calls holds their arguments against the whole schemas. Keywords that a provider's
-    /// dialect cannot say may then be left out of them without anybody's leave; see
+    /// Declares that the code that runs the calls validates their arguments against the full schemas. Keywords that a
+    /// provider's dialect cannot express may then be left out without explicit permission; see
     /// [`LlmProvider::check_tools`](crate::LlmProvider::check_tools).
     #[must_use]
     pub fn with_validation(mut self, validated: bool) -> Self {
@@ -114,7 +114,7 @@ impl ToolSet {
         self
     }
 
-    /// True if the calls are held against the whole schemas.
+    /// True if calls are validated against the full schemas.
     pub fn is_validated(&self) -> bool {
         self.validated
     }
@@ -124,7 +124,7 @@ impl ToolSet {
         self.tools.iter().map(|(wire, definition)| (wire.as_str(), definition))
     }
 
-    /// True if there is no tool.
+    /// True if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
@@ -134,8 +134,8 @@ impl ToolSet {
         self.tools.len()
     }
 
-    /// The name on the wire of the tool of this internal name. A tool that is not in the set (of an older
-    /// history) gets the name that it would have alone.
+    /// The wire name of the tool with this internal name. A tool that is not in the set (from an older history) gets
+    /// the name that it would have alone.
     pub fn wire_name(&self, name: &str) -> String {
         match self.by_name.get(name).and_then(|at| self.tools.get(*at)) {
             Some((wire, _)) => wire.clone(),
@@ -143,8 +143,8 @@ impl ToolSet {
         }
     }
 
-    /// The internal name for what a model wrote: a wire name, or the internal name itself; anything else is
-    /// returned as it is.
+    /// The internal name for a name that a model wrote: a wire name, or the internal name itself; anything else is
+    /// returned unchanged.
     pub fn internal_name<'a>(&'a self, wire: &'a str) -> &'a str {
         match self.by_wire.get(wire).and_then(|at| self.tools.get(*at)) {
             Some((_, definition)) => definition.name(),
@@ -152,14 +152,14 @@ impl ToolSet {
         }
     }
 
-    /// The definition of that internal name.
+    /// The definition with that internal name.
     pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at)).map(|(_, definition)| definition)
     }
 }
 
-/// The legal name nearest to `name`: illegal characters become `_`, too long a name is cut and marked with a digest
-/// of the whole.
+/// The valid name closest to `name`: invalid characters become `_`, and a name that is too long is cut and marked with
+/// a digest of the whole name.
 pub fn wire_name(name: &str) -> String {
     let mut wire: String = name
         .chars()

@@ -12,20 +12,20 @@ use crate::provider::ModelHandle;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct DocumentView {
-    /// The model that asks.
+    /// The model of the run.
     pub model: ModelHandle,
-    /// The converters, the first that knows a type first.
+    /// The converters; the first one that supports a type is used.
     pub converters: Vec<Arc<dyn Converter>>,
-    /// True if HTML is shown as it is written.
+    /// True if HTML is shown as source.
     pub html_source: bool,
-    /// The most bytes of a text that is shown whole.
+    /// The maximum number of bytes of a text that is shown as a whole.
     pub max_text_bytes: usize,
-    /// The most characters of a result that the model reads.
+    /// The maximum number of characters of a result that the model reads.
     pub max_result_chars: usize,
 }
 
 impl DocumentView {
-    /// The view of a model without converters: HTML as text, texts up to 100,000 bytes, results up to 50,000
+    /// Creates the view of a model without converters: HTML as text, texts up to 100,000 bytes, results up to 50,000
     /// characters.
     pub fn new(model: ModelHandle) -> Self {
         let converters = Vec::new();

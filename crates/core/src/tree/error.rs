@@ -1,14 +1,14 @@
-//! Why a tree cannot be made.
+//! Errors of content trees.
 
 use std::fmt;
 
 use crate::document::Document;
 use crate::id::DocumentId;
 
-/// The reason why an output could not become a [`ContentTree`](crate::ContentTree), and the documents that it
-/// holds all the same.
+/// The reason why an output could not become a [`ContentTree`](crate::ContentTree), and the documents found in it.
 ///
-/// As a [`ToolError`](crate::ToolError) it keeps the documents, so that the model is shown them beside the failure.
+/// When it is converted to a [`ToolError`](crate::ToolError), it keeps the documents, so that they are shown to the
+/// model with the failure.
 #[derive(Debug)]
 pub struct TreeError(Box<Failed>);
 
@@ -19,7 +19,7 @@ struct Failed {
     withheld: Vec<DocumentId>,
 }
 
-/// The reason why output could not become a [`ContentTree`](crate::ContentTree).
+/// The reason why an output could not become a [`ContentTree`](crate::ContentTree).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeErrorKind {
@@ -33,12 +33,12 @@ pub enum TreeErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// It holds more documents than the limit.
+    /// The output contains more documents than the limit.
     TooManyDocuments {
         /// The limit.
         limit: usize,
     },
-    /// The output's own serialisation failed, or is none of JSON.
+    /// The output's own serialisation failed, or its result is not JSON.
     Serialize,
 }
 
@@ -70,7 +70,7 @@ impl TreeError {
         }
     }
 
-    /// The documents of the output as far as they could be found, up to the limit, withheld ones included.
+    /// The documents that could be found in the output, up to the limit, including withheld ones.
     pub fn documents(&self) -> &[Document] {
         &self.0.documents
     }

@@ -17,18 +17,18 @@ pub use error::{TreeError, TreeErrorKind};
 pub use references::reference_ids;
 pub(crate) use references::references_within;
 
-/// The text that the model reads where a tool returned nothing, `null` or blank text.
+/// The text that the model reads if a tool returned nothing, `null` or blank text.
 pub const NO_RESULT: &str = "Tool execution succeeded, but returned no result.";
 
-/// Limits of a tool's output, enforced while it is written.
+/// Limits of a tool's output, enforced during serialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeLimits {
-    /// Nested arrays and objects; 100 by default.
+    /// The maximum nesting depth of arrays and objects; 100 by default.
     pub max_depth: usize,
-    /// Bytes of JSON text; 16 MiB by default. (How much of it the model sees is the agent's decision.)
+    /// The maximum number of bytes of JSON text; 16 MiB by default. (The agent decides how much of it the model sees.)
     pub max_bytes: usize,
-    /// Documents in one output; 1,000 by default.
+    /// The maximum number of documents in one output; 1,000 by default.
     pub max_documents: usize,
 }
 
@@ -40,9 +40,9 @@ impl Default for TreeLimits {
 
 /// A tool's output, or an event's payload, as compact JSON text in source order with the documents in it.
 ///
-/// Documents stand in the text as references; only the listed documents are real. A reference in the text that is
-/// not in the list (forged, or of another conversation) is just text. Some of the list may be withheld: they are never
-/// shown to a model, wherever the tree comes to stand.
+/// Documents are references in the text; only the listed documents are real. A reference in the text that is not in the
+/// list (forged, or from another conversation) is just text. Some listed documents may be withheld: they are never
+/// shown to a model, wherever the tree is used.
 #[derive(Clone, Debug)]
 pub struct ContentTree {
     json: Arc<str>,
@@ -51,18 +51,18 @@ pub struct ContentTree {
 }
 
 impl ContentTree {
-    /// A plain text without documents.
+    /// Creates a plain text without documents.
     pub fn text(text: &str) -> Self {
         let json = crate::json::quoted(text, usize::MAX).unwrap_or_else(|_| "null".to_owned());
         Self::from_parts(json, Vec::new())
     }
 
-    /// A JSON value without documents. References in it are text.
+    /// Creates a tree of a JSON value without documents. References in it are text.
     pub fn value(value: &serde_json::Value) -> Self {
         Self::from_parts(value.to_string(), Vec::new())
     }
 
-    /// Valid JSON text and its documents, as they were stored. `None` if the text is not JSON.
+    /// Creates a tree from JSON text and its documents, as they were stored. Returns `None` if the text is not JSON.
     pub fn parse(json: &str, documents: Vec<Document>) -> Option<Self> {
         let raw: &RawValue = serde_json::from_str(json).ok()?;
         let (json, _) = crate::json::compact(raw.get());
@@ -80,7 +80,7 @@ impl ContentTree {
         Self { documents: Arc::from(documents), ..self }
     }
 
-    /// Says which of the documents must not be shown, and that the others may be.
+    /// Sets the documents that must not be shown; the others may be.
     #[must_use]
     pub fn with_withheld(mut self, withheld: Vec<DocumentId>) -> Self {
         self.withheld = Arc::from(withheld);
@@ -92,8 +92,8 @@ impl ContentTree {
         &self.json
     }
 
-    /// The documents: in the order of their first reference in the text, then those without one. Withheld ones are
-    /// among them.
+    /// The documents, including withheld ones: in the order of their first reference in the text, then those without
+    /// one.
     pub fn documents(&self) -> &[Document] {
         &self.documents
     }
@@ -109,7 +109,7 @@ impl ContentTree {
         self.documents.iter().filter(move |document| withheld.is_empty() || !withheld.contains(document.id()))
     }
 
-    /// This tree with its text as it is and other handles for its documents, for loading and storing them.
+    /// Returns this tree with the same text and other handles for its documents, for loading and storing them.
     #[must_use]
     pub fn map_documents(&self, change: impl FnMut(&Document) -> Document) -> Self {
         Self { documents: self.documents.iter().map(change).collect(), ..self.clone() }
@@ -129,7 +129,7 @@ impl ContentTree {
         }
     }
 
-    /// References in the text that stand for none of its documents.
+    /// The references in the text that match none of its documents.
     pub fn unresolved(&self) -> Vec<DocumentId> {
         let mut unresolved: Vec<DocumentId> = reference_ids(&self.json).collect();
         if !unresolved.is_empty() {
@@ -139,7 +139,7 @@ impl ContentTree {
         unresolved
     }
 
-    /// True if the model would read nothing but blank.
+    /// True if the text for the model would be blank.
     pub fn is_blank(&self) -> bool {
         match self.json.as_bytes() {
             b"null" | b"\"\"" => true,
@@ -158,7 +158,7 @@ impl ContentTree {
         self.string().unwrap_or(Cow::Borrowed(&self.json))
     }
 
-    /// [`model_text`](Self::model_text) as a JSON string literal with its quotes; text that already is one is
+    /// [`model_text`](Self::model_text) as a JSON string literal with its quotes; text that is already a literal is
     /// borrowed, not escaped again.
     pub fn model_text_literal(&self) -> Cow<'_, str> {
         if self.json.starts_with('"') && !self.is_blank() {

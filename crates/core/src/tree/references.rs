@@ -9,12 +9,11 @@ use serde::Deserialize;
 use crate::id::DocumentId;
 use crate::json::end_of_string;
 
-/// The ids in the document references of compact JSON text, in source order. A reference counts once, however often its
-/// object has the member that makes it one.
+/// The ids in the document references of compact JSON text, in source order. A reference counts once, even if its
+/// object repeats the member that marks it.
 ///
 /// A reference is an object with the member `attache.document` and a text as `documentId`; text inside strings is never
-/// taken for one, since its quotes are escaped. The text is read once, from its begin to its end; depth costs heap, not
-/// stack.
+/// mistaken for one, since its quotes are escaped. The text is read in one pass; depth uses heap, not stack.
 pub fn reference_ids(json: &str) -> impl Iterator<Item = DocumentId> {
     places(json).map(|place| place.id)
 }

@@ -45,7 +45,7 @@ pub(crate) fn decide_all<'m>(
         decider.many_images = true;
         (occurrences, treatments) = with_attachments(&surveyed, decider, materials, &mut identities);
     }
-    let mut standings = Standings::new(&occurrences, &treatments, options.repeats, purpose);
+    let mut standings = Standings::new(&occurrences, &treatments, options.back_references, purpose);
     budget::keep(messages, capabilities, options.budget, &occurrences, &mut treatments, &mut standings);
     let newest = treatments
         .iter()

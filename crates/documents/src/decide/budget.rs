@@ -64,7 +64,9 @@ impl Request<'_, '_, '_> {
         capabilities: &ModelCapabilities,
         budget: DocumentBudget,
     ) {
-        self.keep_messages(capabilities);
+        if let Some(limit) = capabilities.files.max_files {
+            self.keep(Limit::Files(limit), limit, &files);
+        }
         if let Some(limit) = self.count_limit(capabilities) {
             self.keep(Limit::Documents(limit), limit, &|_, treatment| count(treatment));
         }
@@ -75,7 +77,10 @@ impl Request<'_, '_, '_> {
             // A sixteenth is for tools, options, the envelope and JSON's escapes.
             let limit = limit - limit / 16;
             let texts = || messages.iter().map(|message| text_bytes(message, capabilities)).sum();
-            self.keep_beside(Limit::Bytes(limit), limit, texts, &|_, treatment| wire_bytes(treatment));
+            let bytes = |occurrence: &Occurrence<'_>, treatment: &Treatment| {
+                wire_bytes(occurrence, treatment, capabilities)
+            };
+            self.keep_beside(Limit::Bytes(limit), limit, texts, &bytes);
         }
         if let Some(limit) = budget.tokens(capabilities) {
             self.keep(Limit::Tokens(limit), limit, &|_, treatment| match treatment.cost {
@@ -100,30 +105,6 @@ impl Request<'_, '_, '_> {
         let heirs = self.standings.leave_out(at, limit, self.replace);
         self.replaced |= !heirs.is_empty();
         heirs
-    }
-
-    /// Leaves out the files that one message may not hold. Its first ones stay, so that the same stay as the conversation
-    /// grows.
-    fn keep_messages(&mut self, capabilities: &ModelCapabilities) {
-        let mut held = (0, 0);
-        for at in 0..self.occurrences.len() {
-            let Some((occurrence, treatment)) = self.own(at) else { continue };
-            let is_image = native(occurrence, treatment).is_some_and(is_image)
-                || matches!(treatment.shown, Shown::Pages { .. });
-            let place = native_place(treatment).filter(|_| !is_image);
-            let Some(limit) = place.and_then(|place| capabilities.place(place).max_files_per_message) else {
-                continue;
-            };
-            if held.0 != occurrence.message {
-                held = (occurrence.message, 0);
-            }
-            let is_current = is_current(occurrence);
-            match held.1 < limit {
-                true => held.1 += 1,
-                false if is_current => self.refused.push((at, Limit::OfMessage(limit))),
-                false => _ = self.leave_out(at, Limit::OfMessage(limit)),
-            }
-        }
     }
 
     /// The smallest count that a place which holds a document allows in one request.
@@ -232,8 +213,9 @@ impl Request<'_, '_, '_> {
         let mut held: u64 = 0;
         for (at, (occurrence, treatment)) in self.occurrences.iter().zip(self.treatments).enumerate() {
             if is_current(occurrence) {
-                held = held.saturating_add(cost(occurrence, treatment));
-                if held > most {
+                let share = cost(occurrence, treatment);
+                held = held.saturating_add(share);
+                if held > most && share > 0 {
                     self.refused.push((at, limit));
                 }
             }
@@ -296,7 +278,6 @@ pub(crate) fn author_has_many_images(
 pub(crate) fn left_out(limit: Limit, newer: bool) -> Reason {
     let full = full(limit);
     let text = match (limit, newer) {
-        (Limit::OfMessage(_), _) => format!("{full}, and others are in it: ask for this one by itself"),
         (_, true) => format!("{full}, and newer documents are in it"),
         (Limit::Bytes(_), false) => format!("{full}, and the rest of this conversation fills it"),
         (_, false) => format!("{full}, and others are in it"),
@@ -310,9 +291,9 @@ fn full(limit: Limit) -> Reason {
             ReasonKind::TooMany,
             format!("a request to this model holds at most {most} documents"),
         ),
-        Limit::OfMessage(most) => Reason::new(
+        Limit::Files(most) => Reason::new(
             ReasonKind::TooMany,
-            format!("a message to this model holds at most {most} documents"),
+            format!("a request to this model holds at most {most} documents that are no images"),
         ),
         Limit::Pages(most) => Reason::new(
             ReasonKind::TooMany,
@@ -343,6 +324,12 @@ fn count(treatment: &Treatment) -> u64 {
     }
 }
 
+/// 1 for a document that stands there natively as a file, or will once it is loaded: as no image, sound or video.
+fn files(occurrence: &Occurrence<'_>, treatment: &Treatment) -> u64 {
+    let kind = native(occurrence, treatment).map(|document| document.media_type().kind());
+    u64::from(matches!(kind, Some(MediaKind::Pdf | MediaKind::Other)))
+}
+
 /// Where the document stands as it is, or will once it is loaded.
 fn native_place(treatment: &Treatment) -> Option<Place> {
     match (&treatment.shown, treatment.expected) {
@@ -351,10 +338,23 @@ fn native_place(treatment: &Treatment) -> Option<Place> {
     }
 }
 
-/// The bytes that content takes in the body of a request.
-fn wire_bytes(treatment: &Treatment) -> u64 {
+/// The bytes that content takes in the body of a request. A file that is uploaded first takes none.
+fn wire_bytes(occurrence: &Occurrence<'_>, treatment: &Treatment, capabilities: &ModelCapabilities) -> u64 {
     let bytes = treatment.expected.map_or_else(|| treatment.content_bytes(), |expected| expected.bytes);
-    if native_place(treatment).is_some() { in_base64(bytes) } else { bytes }
+    let Some(place) = native_place(treatment) else { return bytes };
+    let uploaded = |document: &Document, bytes: u64| {
+        let is_uploaded = capabilities.uploads(place, document.media_type(), bytes);
+        if is_uploaded { bytes } else { 0 }
+    };
+    let in_memory = |document: &Document| content_bytes(document).map_or(0, <[u8]>::len) as u64;
+    let uploaded = match (&treatment.shown, treatment.expected) {
+        (_, Some(expected)) => uploaded(occurrence.document, expected.bytes),
+        (Shown::Native(document) | Shown::Adapted { document, .. }, None) => {
+            uploaded(document, in_memory(document))
+        }
+        (_, None) => treatment.page_images().map(|image| uploaded(image, in_memory(image))).sum(),
+    };
+    in_base64(bytes.saturating_sub(uploaded))
 }
 
 fn in_base64(bytes: u64) -> u64 {

@@ -413,10 +413,19 @@ impl Decider<'_> {
         }
     }
 
-    /// True if a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
-    /// they say, and of tables and JSON of which only the start would be shown.
+    /// True if a converter may make better text of a document that is text itself: of one whose charset is a guess, of
+    /// HTML, whose tags cost more than they say, and of tables and JSON of which only the start would be shown.
     fn reads_better(&self, occurrence: &Occurrence<'_>, document: &Document, fenced: &Fenced) -> bool {
-        if is_author(occurrence) {
+        let is_author = is_author(occurrence);
+        // Converters tell charsets apart, where windows-1252 fits nearly all bytes. An author's text stays as it was in
+        // its own turn.
+        if let Some(guessed) = fenced.guessed
+            && (!is_author || self.options.convert_author_documents)
+            && !self.materials.remarks(occurrence.document).iter().any(|remark| remark.contains(guessed))
+        {
+            return true;
+        }
+        if is_author {
             return false;
         }
         match document.media_type().essence() {
@@ -471,7 +480,7 @@ fn is_text(document: &Document) -> bool {
 fn shown_as(what: &str, fenced: &Fenced) -> String {
     let mut text = format!("shown as {what}");
     if let Some(charset) = fenced.guessed {
-        text.push_str(&format!(", read as {charset}"));
+        text.push_str(&format!(", read as {charset} (guessed)"));
     }
     if fenced.shown < fenced.total {
         text.push_str(&format!(", the first {} of {} bytes", fenced.shown, fenced.total));

@@ -7,7 +7,7 @@ use attache_core::{Document, MediaKind, MediaType};
 use crate::content::{content_bytes, pixels};
 use crate::decide::decider::Decider;
 use crate::estimate;
-use crate::materials::pages::Pages;
+use crate::materials::page_count::Pages;
 use crate::materials::{Adapted, Transcoding};
 
 /// The answer of a place to a document.

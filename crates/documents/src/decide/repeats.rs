@@ -2,7 +2,7 @@
 
 use crate::decide::treatment::{Need, Purpose, Treatment};
 use crate::find::{Occurrence, Origin};
-use crate::options::Repeats;
+use crate::options::BackReferences;
 
 /// The part of an occurrence's own treatment that holds once the others are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum Standing {
 /// Which occurrences show their content, which refer back and which are left out.
 pub(crate) struct Standings<'a, 'm> {
     occurrences: &'a [Occurrence<'m>],
-    repeats: Repeats,
+    back_references: BackReferences,
     standings: Vec<Standing>,
     candidates: Vec<Candidate>,
     /// By identity.
@@ -64,7 +64,7 @@ impl<'a, 'm> Standings<'a, 'm> {
     pub(crate) fn new(
         occurrences: &'a [Occurrence<'m>],
         treatments: &[Treatment],
-        repeats: Repeats,
+        back_references: BackReferences,
         purpose: Purpose,
     ) -> Self {
         let candidate = |treatment: &Treatment| {
@@ -83,7 +83,7 @@ impl<'a, 'm> Standings<'a, 'm> {
             }
         }
         let standings = vec![Standing::Own; occurrences.len()];
-        let mut all = Self { occurrences, repeats, standings, candidates, shown: Vec::new() };
+        let mut all = Self { occurrences, back_references, standings, candidates, shown: Vec::new() };
         let served = all.served();
         for (standing, first) in all.standings.iter_mut().zip(served) {
             if first.is_some() {
@@ -138,13 +138,14 @@ impl<'a, 'm> Standings<'a, 'm> {
 
     /// True if an occurrence may refer to the first that shows its content.
     fn serves(&self, first: usize, occurrence: &Occurrence<'_>) -> bool {
-        let refers = self.repeats != Repeats::Never && !matches!(occurrence.origin, Origin::Author { .. });
+        let refers = self.back_references != BackReferences::Never
+            && !matches!(occurrence.origin, Origin::Author { .. });
         refers && self.reaches(first, occurrence)
     }
 
     /// True if all that may refer to the first, from that occurrence on, do.
     fn reaches(&self, first: usize, occurrence: &Occurrence<'_>) -> bool {
-        self.repeats != Repeats::AcrossMessages
+        self.back_references != BackReferences::AcrossMessages
             || self.occurrences.get(first).is_some_and(|first| first.message < occurrence.message)
     }
 
@@ -222,6 +223,6 @@ pub(crate) enum Limit {
     Tokens(u64),
     /// Images, if one of them has more pixels on a side than this.
     Images(u64, u64),
-    /// Not of the request, but of one message in it.
-    OfMessage(u64),
+    /// Documents that are no images, no sound and no video.
+    Files(u64),
 }

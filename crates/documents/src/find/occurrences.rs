@@ -71,8 +71,8 @@ pub(crate) struct Survey<'m> {
     pub(crate) identities: Identities<'m>,
 }
 
-/// True if [`route`](crate::route) may show that message otherwise than it is: it holds a document, it is an event that
-/// imitates a label or the fence around a text, or an earlier routing left something in it.
+/// True if [`route`](crate::route) may change how that message is shown: it contains a document, it is an event that
+/// imitates a label or the fence around a text, or it has content from an earlier routing.
 ///
 /// A conversation without such a message needs no routing.
 ///

@@ -1,4 +1,4 @@
-//! Finding documents in what a tool returned.
+//! Finds documents in the output of a tool.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,7 @@ const MARKER: &str = "attache.document";
 
 /// The documents of a tree: in the order of their first reference in its text, then those without one.
 ///
-/// Each is found once. References that stand for none of the tree's documents are text, see
-/// [`ContentTree::unresolved`].
+/// Each is returned once. References that match none of the tree's documents are text; see [`ContentTree::unresolved`].
 ///
 /// ```
 /// use attache_core::{Capture, Document};
@@ -29,11 +28,11 @@ pub fn walk(tree: &ContentTree) -> Vec<&Document> {
     found.then_the_rest()
 }
 
-/// The documents that a part of a tree refers to, depth first in source order, each once.
+/// The documents referenced in a part of a tree, depth first in source order, each once.
 ///
-/// For handlers that show only some of what they returned: read the tree's JSON, pick a part, and walk it with the
-/// tree's documents. A reference resolves only against `documents`; one to anything else is plain data. Keys of
-/// objects are never interpreted, and depth costs heap, not stack.
+/// For handlers that show only part of their output: read the tree's JSON, select a part, and walk it with the tree's
+/// documents. A reference resolves only against `documents`; any other reference is plain data. Keys of objects are
+/// never interpreted, and depth uses heap, not stack.
 ///
 /// ```
 /// use attache_core::{Capture, Document};

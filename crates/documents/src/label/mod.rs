@@ -1,4 +1,4 @@
-//! Labels: the tag that stands before a document and says what it is and where it comes from.
+//! Labels: the tag before a document that describes it and its origin.
 
 mod escape;
 mod profile;
@@ -19,10 +19,10 @@ pub(crate) use short::ShortIds;
 
 use profile::{Attribute, Value};
 
-/// A label, ready to be rendered in any profile.
+/// A label that can be rendered in any profile.
 ///
-/// It tells what is known without the network: rendering never loads a document, and a URL is left out unless
-/// [`with_url`](Self::with_url) allows it.
+/// It contains only what is known without network access: rendering never loads a document, and a URL is left out
+/// unless [`with_url`](Self::with_url) allows it.
 ///
 /// ```
 /// use attache_core::{Document, DocumentId};
@@ -47,12 +47,12 @@ pub struct Label<'a> {
 }
 
 impl<'a> Label<'a> {
-    /// The label of a document that no tool call returned.
+    /// Creates the label of a document that was not returned by a tool call.
     pub fn new(document: &'a Document) -> Self {
         Self { document, tool_name: None, tool_call_id: None, short_id: None, status: None, url: false }
     }
 
-    /// Names the call that returned the document, as the model knows it: by wire name and wire id.
+    /// Sets the call that returned the document, as the model knows it: by wire name and wire id.
     #[must_use]
     pub fn of_call(mut self, tool_name: Option<&'a str>, tool_call_id: &'a str) -> Self {
         self.tool_name = tool_name;
@@ -60,15 +60,14 @@ impl<'a> Label<'a> {
         self
     }
 
-    /// Sets the short id of the `spec` profile, where [`DocumentId::short`](attache_core::DocumentId::short) is
-    /// ambiguous.
+    /// Sets the short id of the `spec` profile, if [`DocumentId::short`](attache_core::DocumentId::short) is ambiguous.
     #[must_use]
     pub fn with_short_id(mut self, short_id: &'a str) -> Self {
         self.short_id = Some(short_id);
         self
     }
 
-    /// Says in one word why the content does not follow.
+    /// Sets the reason why the content does not follow, in one word.
     #[must_use]
     pub fn with_status(mut self, status: &'a str) -> Self {
         self.status = Some(status);
@@ -82,7 +81,7 @@ impl<'a> Label<'a> {
         self
     }
 
-    /// The tag. Attributes without a value, or with a blank one, are left out.
+    /// Renders the tag. Attributes with a missing or blank value are left out.
     pub fn render(&self, profile: LabelProfile) -> String {
         let form = profile.form();
         let external = matches!(self.document.source(), DocumentSource::External { .. });

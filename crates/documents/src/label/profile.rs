@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How labels and the lines around them look.
+/// The format of labels and of the lines around them.
 ///
 /// | | `spec` (default) | `refs` |
 /// | --- | --- | --- |
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// | line before those of an event | none | `Documents extracted from event data (<doc /> tag + content pair):` |
 /// | tabs and line breaks in values | numeric references | as they are |
 ///
-/// In both, the tag of a note has a last attribute `status`, characters that XML forbids are left out, and values
-/// are cut after 2,048 characters.
+/// In both profiles, the tag of a note has a final attribute `status`, characters forbidden in XML are left out, and
+/// values are cut after 2,048 characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -21,12 +21,12 @@ pub enum LabelProfile {
     /// Short ids and dashed names.
     #[default]
     Spec,
-    /// Full ids, under the names that they have in the references of tool results.
+    /// Full ids, with the names used in references of tool results.
     Refs,
 }
 
 impl LabelProfile {
-    /// The line that opens the synthetic message.
+    /// The first line of the synthetic message.
     pub fn results_preamble(self) -> &'static str {
         self.form().results_preamble
     }

@@ -1,4 +1,4 @@
-//! Labels as a model finds them, for providers that are no language model and for tests.
+//! Parsing of labels, for providers that are not language models and for tests.
 
 use super::escape::resolve;
 
@@ -20,8 +20,8 @@ pub struct ReadLabel {
 }
 
 impl ReadLabel {
-    /// Reads the label of either profile at the start of `text`, and yields it with what follows. `None` if the
-    /// text starts with anything else.
+    /// Parses a label of either profile at the start of `text` and returns it with the rest of the text. `None` if the
+    /// text does not start with a label.
     pub fn split(text: &str) -> Option<(Self, &str)> {
         let mut rest = text.strip_prefix("<document").or_else(|| text.strip_prefix("<doc"))?;
         let mut label = Self::default();
@@ -40,7 +40,7 @@ impl ReadLabel {
         }
     }
 
-    /// Reads a note: its label, and why the content is not shown. `None` if `text` is no note.
+    /// Parses a note: its label and the reason why the content is not shown. `None` if `text` is not a note.
     ///
     /// ```
     /// use attache_documents::ReadLabel;
@@ -70,7 +70,7 @@ impl ReadLabel {
         self.one_of(["tool-call-id", "toolCallId"])
     }
 
-    /// The document's id: in the `spec` profile a prefix of it.
+    /// The document's id; in the `spec` profile a prefix of it.
     pub fn document_id(&self) -> Option<&str> {
         self.one_of(["document-short-id", "documentId"])
     }
@@ -80,7 +80,7 @@ impl ReadLabel {
         self.one_of(["filename", "fileName"]).or_else(|| self.one_of(["name", "name"]))
     }
 
-    /// Why the content does not follow, in one word; `None` if it does.
+    /// The reason why the content does not follow, in one word; `None` if it follows.
     pub fn status(&self) -> Option<&str> {
         self.one_of(["status", "status"])
     }

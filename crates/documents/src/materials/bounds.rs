@@ -36,9 +36,10 @@ impl Materials {
         self.renderings.forget_since(&busy);
     }
 
-    /// Keeps what belongs to the documents that `keep` names, and to documents inside them, and lets the rest go.
+    /// Keeps the materials of documents for which `keep` returns true, and of documents inside them, and drops the
+    /// rest.
     ///
-    /// An agent names those of its window.
+    /// An agent keeps those of its window.
     pub fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
         let mut inside: HashSet<DocumentId> = HashSet::new();
         let mut ahead: Vec<&DocumentId> = Vec::new();
@@ -68,18 +69,17 @@ impl Materials {
         self.memo.retain(&mut keep);
     }
 
-    /// The bytes that are held: contents that were loaded, forms that converters made, and texts with the documents
-    /// found beside them.
+    /// The number of bytes held: loaded contents, converted forms, and texts with the documents found in them.
     pub fn held_bytes(&self) -> u64 {
         let pieces: u64 = self.pieces().map(|(size, ..)| size).sum();
         pieces.saturating_add(self.memo.held_bytes())
     }
 
-    /// Lets go what was inserted longest ago until at most `most` bytes are held: decoded texts first, which are
-    /// cheap to have again, then contents and forms, then converted texts, which are not.
+    /// Drops the oldest entries until at most `most` bytes are held: first decoded texts, which are cheap to recreate,
+    /// then contents and forms, then converted texts, which are expensive.
     ///
-    /// A [`plan`](crate::plan) asks again for what is needed again, so between planning and routing nothing should be
-    /// let go: what is not there then is a note. The content of a document stays known by its hash.
+    /// A [`plan`](crate::plan) requests needed content again, so do not drop anything between planning and routing:
+    /// missing content becomes a note. The hash of a dropped content is kept.
     pub fn shrink_to(&mut self, most: u64) {
         let mut held = self.held_bytes();
         if held <= most {

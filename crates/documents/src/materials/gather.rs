@@ -1,4 +1,4 @@
-//! Brings what a plan asks for, over the contract's store and converters.
+//! Fulfils a plan with the store and the converters.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::materials::plan::plan;
 use crate::materials::{Content, Materials, PageRequest};
 use crate::options::RouteOptions;
 
-/// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
-/// and `materials` say nothing about.
+/// Loads from `store`, fetches with `fetcher` and converts with `converters` everything that routing of `messages` for
+/// a model needs and that is not yet in `materials`.
 ///
-/// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
-/// most once, and fitted, converted and rendered at most once, by the first converter that knows its type. Eight are in hand at a
-/// time, and what comes of them does not depend on which is ready first. A converter that was
-/// [busy](ConverterErrorKind::Busy) is asked again by the next call.
+/// It never fails: unavailable content is recorded in the materials, and the model reads the reason. Each document is
+/// loaded at most once, and fitted, converted and rendered at most once, by the first converter that supports its type.
+/// Up to eight documents are processed concurrently, and the result does not depend on which finishes first. A
+/// converter that was [busy](ConverterErrorKind::Busy) is called again by the next `gather`.
 ///
-/// External documents are fetched only where their content will be shown, never for a label, and only if there is a
-/// `fetcher`. Fetched content is put into the store under the document's id, and taken from there from then on: a
-/// resumed run neither fetches it again nor sees other content.
+/// External documents are fetched only if their content will be shown, never for a label, and only if there is a
+/// `fetcher`. Fetched content is put into the store under the document's id and read from there afterwards: a resumed
+/// run neither fetches it again nor sees different content.
 ///
-/// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits.
-/// Dropping it leaves the materials with what was gathered so far.
+/// The store, the fetcher and the converters apply their own timeouts; the future waits for nothing else. If it is
+/// dropped, the materials keep what was gathered so far.
 ///
 /// ```
 /// # async fn example(store: &dyn attache_core::DocumentStore) -> Result<(), attache_core::ProviderError> {
@@ -84,11 +84,11 @@ pub async fn gather(
     }
 }
 
-/// A document with its content: its own, that in `store`, or, if it is external, that at its address, as [`gather`]
-/// fetches and keeps it. A fetched one has the type and the name that its server gave, where they say more.
+/// Loads the content of a document: its own, that in `store`, or, if it is external, that at its URL, which is fetched
+/// and kept as by [`gather`]. A fetched document gets the type and name sent by its server if they are more specific.
 ///
 /// # Errors
-/// The reason why the content cannot be had, in words that follow the document's name.
+/// The reason why the content is not available, worded to follow the document's name.
 pub async fn load(
     document: &Document,
     store: &dyn DocumentStore,
@@ -165,7 +165,11 @@ async fn content_of(
         return fetched::bring(document, url, store, fetcher).await;
     }
     match store.get(document.id()).await {
-        Ok(bytes) => Material::Bytes(bytes),
+        Ok(bytes) if document.may_have(&bytes) => Material::Bytes(bytes),
+        Ok(_) => {
+            tracing::warn!(document = %document.id(), "a document cannot be loaded: the store has another one under its id");
+            Material::Missing("the store has another document under its id".to_owned())
+        }
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
             let reason = match error.kind() {

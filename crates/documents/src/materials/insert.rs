@@ -1,4 +1,4 @@
-//! The way in: content that was loaded, fetched, converted or rendered.
+//! Insertion of content that was loaded, fetched, converted or rendered.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::materials::{Loaded, Materials};
 use crate::text::decode::harmless_line;
 
 impl Materials {
-    /// Notes what is known of a document, in the place of what was known in its kind.
+    /// Inserts material about a document, replacing earlier material of the same kind.
     pub fn insert(&mut self, document: &Document, material: impl Into<Material>) {
         match material.into() {
             Material::Bytes(bytes) => self.load(document, bytes),

@@ -1,4 +1,4 @@
-//! One thing that is known of a document.
+//! One piece of material about a document.
 
 use attache_core::converter::{ConvertedText, MediaLimits, RenderedPages, Transcoded};
 use attache_core::fetcher::Fetched;
@@ -6,35 +6,35 @@ use bytes::Bytes;
 
 use crate::materials::PageRequest;
 
-/// One thing that is known of a document: the outcome of what a [`Plan`](crate::Plan) asks for. Reasons are read by the
-/// model: one line, no full stop, no secrets.
+/// One piece of material about a document: the result of something that a [`Plan`](crate::Plan) requests. Reasons are
+/// read by the model: one line, no full stop, no secrets.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Material {
-    /// Its bytes, as a store or a fetch delivered them. Its media type is checked against them.
+    /// The bytes as delivered by a store or a fetch. The media type is checked against them.
     Bytes(Bytes),
-    /// The content from the address of an external document, with the server's answer about it: the server's type counts
-    /// before the address's, its name where the document has none. Both are checked against the bytes.
+    /// The content at the URL of an external document, with the type and name sent by the server: its type overrides
+    /// that of the URL, its name is used if the document has none. Both are checked against the bytes.
     Fetched(Fetched),
-    /// Its bytes cannot be had, for this reason.
+    /// The bytes are not available, for this reason.
     Missing(String),
-    /// A converter's answer about it and a form: that it fits, or the content to show in its place. An answer that is
-    /// not in that form counts as none.
+    /// A converter's result for a form: the document fits, or this content is shown instead. A result that is not in
+    /// that form is ignored.
     Transcoded(MediaLimits, Transcoded),
-    /// A converter looked at it and cannot bring it into a form, or it cannot be read at all, for this reason.
+    /// A converter cannot bring it into a form, or cannot read it at all, for this reason.
     Untranscodable(MediaLimits, String),
-    /// Nobody can say whether it is in a form beyond what its header says, or bring it there.
+    /// No converter can check if it is in a form (beyond its header), or bring it into that form.
     Unchecked(MediaLimits),
-    /// The text that a converter made of it. Blank text counts as none. The documents inside it get ids of its own, the
+    /// The text that a converter extracted from it. Blank text is ignored. The documents inside it get new ids, the
     /// same each time: [`DocumentId::inside`](attache_core::DocumentId::inside).
     Converted(ConvertedText),
-    /// No text can be made of it, for this reason.
+    /// It cannot be converted to text, for this reason.
     Unconvertible(String),
-    /// Pages of it as images, as a converter rendered them. An answer that is not what was asked for counts as none.
+    /// Pages that a converter rendered as images. A result that does not match the request is ignored.
     Rendered(PageRequest, RenderedPages),
-    /// Pages of it cannot be rendered, for this reason.
+    /// Its pages cannot be rendered, for this reason.
     Unrenderable(PageRequest, String),
-    /// Nobody can render pages of it.
+    /// No converter can render its pages.
     Unrendered(PageRequest),
 }
 

@@ -8,7 +8,7 @@ use attache_core::{Document, DocumentId, MediaType};
 
 use crate::content::content_bytes;
 use crate::materials::key::Key;
-use crate::materials::pages::Pages;
+use crate::materials::page_count::Pages;
 use crate::text::decode::{Decoded, decode};
 use crate::text::fence::{Fenced, fence};
 
@@ -63,7 +63,7 @@ impl Memo {
         let id = key.id.clone();
         let way = Way { media_type: media_type.clone(), converted: Some(units), limit };
         self.readable(key, way, || {
-            let decoded = Decoded { text: text.into(), guessed: None };
+            let decoded = Decoded::known(text);
             readable(fence(&id, &decoded, &about(), limit))
         })
     }

@@ -1,4 +1,4 @@
-//! Contents, forms and texts that were brought for routing.
+//! Contents, forms and texts gathered for routing.
 
 mod answers;
 mod bounds;
@@ -10,7 +10,7 @@ mod insert;
 pub(crate) mod key;
 pub(crate) mod material;
 mod memo;
-pub(crate) mod pages;
+pub(crate) mod page_count;
 pub(crate) mod plan;
 mod rendered;
 mod transcoded;
@@ -34,21 +34,22 @@ pub(crate) use rendered::{Rendered, Rendering};
 pub(crate) use transcoded::{Adapted, Transcoding};
 
 use crate::content::{content_bytes, is_same_memory};
-use crate::materials::pages::Pages;
+use crate::materials::page_count::Pages;
 use crate::text::decode::harmless_line;
 use crate::text::fence::Fenced;
 
-/// Bytes and texts of documents, gathered by whoever does the loading and converting that a
-/// [`Plan`](crate::Plan) asks for. Documents whose bytes are in memory need no entry.
+/// Bytes and texts of documents, gathered by the code that performs the loading and converting that a
+/// [`Plan`](crate::Plan) requests. Documents whose bytes are in memory need no entry.
 ///
-/// An entry belongs to a document's id *and* content: two documents of one id and different bytes have different texts. Where no content was at hand when something was inserted, it holds for every content of that id.
+/// An entry belongs to a document's id *and* content: two documents with the same id and different bytes have different
+/// texts. An entry that was inserted when no content was available applies to every content of that id.
 ///
-/// It also remembers the decoded, fenced text of each text document that was routed with it, so that keeping one
-/// `Materials` for a run, or for a chat of many runs, spares decoding them again at each step. That memory is no state:
-/// routing yields the same without it.
+/// It also caches the decoded, fenced text of each text document routed with it, so that keeping one `Materials` for a
+/// run, or for a chat of many runs, avoids decoding at each step. This is only a cache: routing gives the same result
+/// without it.
 ///
-/// Everything is kept until somebody lets it go: [`retain`](Self::retain) keeps what a window still shows,
-/// [`shrink_to`](Self::shrink_to) bounds the bytes. A plan asks again for all that is needed again.
+/// Everything is kept until it is dropped explicitly: [`retain`](Self::retain) keeps what a window still shows,
+/// [`shrink_to`](Self::shrink_to) limits the bytes. A plan requests again whatever is needed again.
 ///
 /// ```
 /// use attache_core::{Document, DocumentId};
@@ -99,7 +100,7 @@ pub(crate) enum Content<'m> {
 }
 
 impl Materials {
-    /// Nothing loaded, nothing converted.
+    /// Creates empty materials.
     pub fn new() -> Self {
         Self::default()
     }
@@ -192,7 +193,7 @@ impl Materials {
         self.transcodings.get(&key, form).or_else(|| self.transcodings.get(&key.of_any_content(), form))
     }
 
-    /// The documents inside those of which text was made, under the ids that their labels show.
+    /// The documents inside converted documents, under the ids that their labels show.
     pub fn inside(&self) -> impl Iterator<Item = &Document> {
         self.converted.values().flat_map(|known| &known.text).flat_map(|text| &text.attachments)
     }

@@ -11,31 +11,31 @@ use crate::decide::treatment::{Need, Purpose};
 use crate::materials::{Materials, PageRequest};
 use crate::options::RouteOptions;
 
-/// The documents whose bytes or texts routing needs, each once.
+/// The documents whose bytes or texts are needed for routing, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Documents whose bytes are not in memory, in message order. An external one may be fetched by whoever is
-    /// allowed to; what is not loaded becomes a note.
+    /// Documents whose bytes are not in memory, in message order. An external document may be fetched if that is
+    /// allowed; a document that is not loaded becomes a note.
     pub load: Vec<Document>,
-    /// Documents to be brought into the form of a place, or to be found to be in it, with their bytes in memory, in
+    /// Documents to check against the form of a place and to bring into it if necessary, with their bytes in memory, in
     /// message order.
     pub transcode: Vec<(Document, MediaLimits)>,
-    /// Documents of which text is to be made, with their bytes in memory, in message order.
+    /// Documents to convert to text, with their bytes in memory, in message order.
     pub convert: Vec<Document>,
-    /// Documents of which pages are to be rendered as images, with their bytes in memory, in message order.
+    /// Documents whose pages are to be rendered as images, with their bytes in memory, in message order.
     pub render: Vec<(Document, PageRequest)>,
 }
 
 impl Plan {
-    /// True if nothing is to be done.
+    /// True if there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.load.is_empty() && self.transcode.is_empty() && self.convert.is_empty() && self.render.is_empty()
     }
 }
 
-/// Finds out which documents of `messages` must be loaded, which fitted to a place, which converted to text and which
-/// rendered as images of their pages, of those that will be shown and that `have` says nothing about.
+/// Determines which documents of `messages` must be loaded, fitted to a place, converted to text, or rendered as images
+/// of their pages. Considers only documents that will be shown and are not yet covered by `have`.
 ///
 /// The type of a document may show only in its bytes, so plan again after loading, until the plan is
 /// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form, converted at most

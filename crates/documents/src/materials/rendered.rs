@@ -8,13 +8,13 @@ use attache_core::{Document, MediaKind};
 use crate::content::pixels;
 use crate::materials::transcoded::renamed;
 
-/// Pages of a document that are to be rendered, and the form of their images.
+/// Pages of a document to render, and the form of their images.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PageRequest {
-    /// The pages, counted from 1, ascending and apart; `1..=usize::MAX` stands for all of them.
+    /// The pages, counted from 1, as ascending separate ranges; `1..=usize::MAX` means all pages.
     pub pages: Vec<RangeInclusive<usize>>,
-    /// The form of each image. [`MediaLimits::max_pages`] limits how many there are.
+    /// The form of each image. [`MediaLimits::max_pages`] limits their number.
     pub form: MediaLimits,
 }
 

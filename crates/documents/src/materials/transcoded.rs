@@ -4,7 +4,7 @@ use attache_core::converter::{MediaLimits, Transcoded};
 use attache_core::{Document, MediaKind, MediaType};
 
 use crate::content::pixels;
-use crate::materials::pages::Pages;
+use crate::materials::page_count::Pages;
 use crate::text::decode::harmless_line;
 
 /// The knowledge about a document and a form.

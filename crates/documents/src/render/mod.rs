@@ -1,4 +1,4 @@
-//! The projection of a conversation onto what one model can see.
+//! The projection of a conversation for one model.
 
 mod parts;
 mod refusal;
@@ -22,48 +22,49 @@ use crate::options::RouteOptions;
 use crate::report::{DocumentOutcome, Extraction, RoutingReport, UnresolvedReference};
 use crate::text::imitation::pretends;
 
-/// Messages as one model sees them, and what became of each document.
+/// The messages as one model sees them, and the decision for each document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Routing {
-    /// The messages to send. Those with documents have their `routed` content set, each tool-results message with
-    /// documents that it cannot hold is followed by its synthetic message; the others are the very same `Arc`s.
+    /// The messages to send. Messages with documents have their `routed` content set, and each tool-results message
+    /// with documents that it cannot contain is followed by its synthetic message; all others are the same `Arc`s as
+    /// before.
     pub messages: Vec<Arc<Message>>,
-    /// The decision about each document, and the reason.
+    /// The decision for each document, with its reason.
     pub report: RoutingReport,
 }
 
-/// Brings every document of `messages` into a form that the model can read, where it can read it.
+/// Brings every document of `messages` into a form and a place in which the model can read it.
 ///
-/// It reads what messages are, never what an earlier routing made of them: `routed` content is replaced, synthetic
-/// messages are made anew. So its own output may be routed again, for the same model or another; the same input
-/// always gives the same output, and messages that are added at the end change nothing before them, unless the
-/// request passes a limit of the model. For each document, the first that applies:
+/// It reads the original messages, never the result of an earlier routing: `routed` content is replaced, synthetic
+/// messages are created anew. So its output may be routed again, for the same or another model. The same input always
+/// gives the same output, and messages added at the end change nothing before them, unless the request exceeds a limit
+/// of the model. For each document, the first step that applies:
 ///
 /// 1. its handler withholds it, or the call was cancelled: nothing is shown;
 /// 2. it is empty: a note;
 /// 3. it is text: its text, fenced, in the tool result or else in the user message after it;
-/// 4. the tool result takes its type and size: it stands there natively;
-/// 5. the user message after the results takes them: it stands there, in the synthetic message;
-/// 6. [`Materials`] hold it in a form that the tool result or the message after it takes, an image re-encoded or
-///    scaled, a PDF cut to its first pages: that form stands there natively, the other pages as text;
-/// 7. [`Materials`] hold images of its pages, and the first place that takes images is one of the two: there they stand,
-///    in order, those pages that hold text as text in between;
-/// 8. [`Materials`] hold text made of it: that text, as in 3, and the documents that were found inside it, each by these
-///    steps; also where its bytes are missing, or are said to be text and fit no charset, and for HTML and long tables,
-///    which read better so;
-/// 9. a note with the reason, in the tool result if that takes text.
+/// 4. the tool result accepts its type and size: it is shown there natively;
+/// 5. the user message after the results accepts them: it is shown there, in the synthetic message;
+/// 6. [`Materials`] contain it in a form that the tool result or the message after it accepts, an image re-encoded or
+///    scaled, a PDF cut to its first pages: that form is shown there natively, the other pages as text;
+/// 7. [`Materials`] contain images of its pages, and one of the two places accepts images: they are shown in the first
+///    such place, in order, with pages that contain text as text in between;
+/// 8. [`Materials`] contain text extracted from it: that text, as in 3, and the documents found inside it, each by
+///    these steps; also if its bytes are missing, or are declared as text but fit no charset, and for HTML and long
+///    tables, which are more readable this way;
+/// 9. a note with the reason, in the tool result if that accepts text.
 ///
-/// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
-/// A document that an author attached in the last turn, and that the model cannot take, is an error instead of a note.
-/// Then contents that stand in the
-/// window twice are replaced by references back, see [`Repeats`](crate::Repeats), and of what exceeds the model's
-/// count of documents, pages or bytes of a request, or the [budget](crate::DocumentBudget), the oldest become notes.
+/// Documents of events and authors stay in their own message, with the same steps for that single place. A document
+/// that an author attached in the last turn and that the model does not accept is an error instead of a note. Then
+/// duplicate contents in the window are replaced by back references, see [`BackReferences`](crate::BackReferences), and
+/// if the documents exceed the model's limit of documents, pages or bytes per request, or the
+/// [budget](crate::DocumentBudget), the oldest become notes.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), naming document, media type and model, if the
-/// model cannot take what an author attached (or what an event holds, where
-/// [`RouteOptions::fail_on_event_documents`] says so). [`explain`] yields the report all the same.
+/// model does not accept a document that an author attached (or a document of an event, if
+/// [`RouteOptions::fail_on_event_documents`] is set). [`explain`] returns the report in this case too.
 pub fn route(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
@@ -85,7 +86,7 @@ pub fn route(
     Ok(Routing { messages: scene.project(messages), report })
 }
 
-/// The report that [`route`] gives, also where it fails: what it fails on has the outcome
+/// Returns the report of [`route`], even if it fails: the documents that make it fail have the outcome
 /// [`DocumentOutcome::Error`].
 pub fn explain(
     messages: &[Arc<Message>],
@@ -175,11 +176,11 @@ fn report(messages: &[Arc<Message>], decided: &Decided<'_>, tools: &ToolSet) -> 
     RoutingReport { decisions: decided.decisions(messages, tools), unresolved: unresolved(new), extraction }
 }
 
-/// The document references in tool results, events and prompts that stand for no document: forged ones, and those
-/// of other conversations.
+/// The document references in tool results, events and prompts that match no document: forged ones, and those of other
+/// conversations.
 ///
-/// [`route`] reports those of the messages after the model's last reply, since it would have to read the whole
-/// history again each time; this reads all that it is given.
+/// [`route`] only reports those in the messages after the model's last reply, to avoid reading the whole history each
+/// time; this function reads all given messages.
 pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
     let mut found = Vec::new();
     let mut read = |tree: &ContentTree, tool_name: Option<&String>, tool_call_id: Option<&str>| {

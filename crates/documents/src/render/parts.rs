@@ -110,13 +110,7 @@ impl Pieces {
                 if fenced.shown < fenced.total {
                     self.more(document, labelling);
                 }
-                if treatment.not_opened > 0 {
-                    let label = labelling.label(document, None);
-                    self.text(&format!(
-                        "{label}\n{} more documents in it are not shown.",
-                        treatment.not_opened
-                    ));
-                }
+                self.not_opened(document, treatment.not_opened, labelling);
             }
             Shown::Pages { pieces, note, is_whole } => {
                 if labelling.text {
@@ -138,8 +132,11 @@ impl Pieces {
                         }
                     }
                 }
-                if is_cut && labelling.text {
-                    self.more(document, labelling);
+                if labelling.text {
+                    if is_cut {
+                        self.more(document, labelling);
+                    }
+                    self.not_opened(document, treatment.not_opened, labelling);
                 }
             }
             Shown::Note => {
@@ -194,6 +191,14 @@ impl Pieces {
         if let Some(tool) = labelling.read_tool {
             let label = labelling.label(document, None);
             self.text(&format!("{label}\nNot all of it is shown; {}.", read_with(tool, labelling.short_id)));
+        }
+    }
+
+    /// Says how many documents inside are left out.
+    fn not_opened(&mut self, document: &Document, number: usize, labelling: Labelling<'_>) {
+        if number > 0 {
+            let label = labelling.label(document, None);
+            self.text(&format!("{label}\n{number} more documents in it are not shown."));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Text of documents for whoever shows a part of it: decoded and fenced as routing does it.
+//! Decoding and fencing of document text, as routing does it, for code that shows part of a document.
 
 pub(crate) mod decode;
 pub(crate) mod fence;
@@ -12,8 +12,10 @@ use attache_core::{DocumentId, MediaType};
 use crate::text::decode::{Decoded, decode, harmless_line};
 use crate::text::fence::fence;
 
-/// The text of a text document, and the charset if it had to be guessed. Decoded by the byte order mark, else the
-/// declared charset, else as UTF-8, else as windows-1252 if that is plausible; `None` if nothing fits.
+/// The text of a text document, and the charset if it had to be guessed. It is decoded by the byte order mark,
+/// otherwise by the media type or an XML declaration, otherwise as ISO-2022-JP or UTF-8, otherwise as windows-1252 if
+/// that is plausible; `None` if nothing fits. A declared ISO-8859-1 or windows-1252 is used only if UTF-8 does not fit,
+/// and declared ASCII is ignored. Unreadable characters of damaged UTF-8 become `U+FFFD`.
 ///
 /// ```
 /// use attache_core::MediaType;
@@ -25,11 +27,11 @@ pub fn decode_text<'b>(
     bytes: &'b [u8],
     media_type: &MediaType,
 ) -> Option<(Cow<'b, str>, Option<&'static str>)> {
-    decode(bytes, media_type.charset()).map(|Decoded { text, guessed }| (text, guessed))
+    decode(bytes, media_type.charset()).map(|Decoded { text, guessed, .. }| (text, guessed))
 }
 
-/// Text of a document between two lines that it cannot forge, as routing shows it. Each of `about` is a remark that
-/// the first of them makes: where the text comes from, where in the document it stands. `None` if the text is blank.
+/// Puts document text between two lines that it cannot forge, as routing does. The first line contains the remarks in
+/// `about`, such as the origin of the text and its position in the document. `None` if the text is blank.
 ///
 /// ```
 /// use attache_core::DocumentId;
@@ -45,12 +47,12 @@ pub fn fence_text<'a>(
     about: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
     let about: Vec<String> = about.into_iter().map(harmless_line).collect();
-    let decoded = Decoded { text: Cow::Borrowed(text), guessed: None };
+    let decoded = Decoded::known(text);
     Some(fence(id, &decoded, &about.join("; "), usize::MAX)?.part.text().to_owned())
 }
 
-/// A remark from outside as part of a sentence: one line of at most 300 characters that can imitate neither a label
-/// nor a fence.
+/// Makes an untrusted remark safe for use in a sentence: one line of at most 300 characters that can imitate neither a
+/// label nor a fence.
 ///
 /// ```
 /// assert_eq!(attache_documents::tame("<document />\nrun"), "(document /) run");

@@ -10,8 +10,8 @@ use attache_core::{
     StoreError, StoreErrorKind, UserPart,
 };
 use attache_documents::{
-    ExternalDocuments, Label, LabelProfile, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing,
-    gather, load,
+    BackReferences, ExternalDocuments, Label, LabelProfile, Material, Materials, ReasonKind, RouteOptions,
+    Routing, gather, load,
 };
 use bytes::Bytes;
 
@@ -390,8 +390,9 @@ fn an_address_is_passed_to_who_takes_it_and_else_fetched() {
 
 #[test]
 fn a_passed_address_stands_once_and_for_authors_too() {
-    let options =
-        RouteOptions::new().with_external(ExternalDocuments::PassUrl).with_repeats(Repeats::AcrossMessages);
+    let options = RouteOptions::new()
+        .with_external(ExternalDocuments::PassUrl)
+        .with_back_references(BackReferences::AcrossMessages);
     let plan = at(PLAN, "plan");
     let chat = Chat::new().author("?", &[plan]).tool(&[at(PLAN, "plan")]);
     let routing = chat.routed(&model("anthropic"), &Materials::new(), &options).unwrap();

@@ -205,6 +205,24 @@ fn what_cannot_be_had_is_said() {
     assert!(!format!("{missing:?}{failing:?}").contains("canary"), "what a store says is for the operator");
 }
 
+/// A store may hold what somebody else put under the same id.
+#[test]
+fn another_document_of_the_same_id_is_not_shown() {
+    let own = Document::from_bytes(&b"%PDF-1.7 hers"[..], "").with_id(id("invoice"));
+    let chat = |document: &Document| Chat::new().user("?").tool(std::slice::from_ref(document));
+    let reason = |document: &Document, kept: &'static [u8]| {
+        let store = Shelf::new(&[(document, kept)], StoreErrorKind::NotFound);
+        gathered(&mut Materials::new(), &chat(document), &model("anthropic"), &store, &[]).remove(0)
+    };
+    assert_eq!(reason(&own.clone().without_bytes(), b"%PDF-1.7 hers").0, "native");
+    own.hash();
+    let known = own.without_bytes();
+    assert_eq!(reason(&known, b"%PDF-1.7 hers").0, "native");
+    let (outcome, why) = reason(&known, b"%PDF-1.7 his!");
+    assert_ne!(outcome, "native");
+    assert_eq!(why, "it could not be loaded: the store has another document under its id");
+}
+
 /// A store whose answers come when they are let go, newest question first.
 #[derive(Default)]
 struct Slow {

@@ -9,8 +9,8 @@ use attache_core::{
     ToolResult, UserPart,
 };
 use attache_documents::{
-    ConvertedText, DocumentOutcome, Material, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,
-    plan,
+    BackReferences, ConvertedText, DocumentOutcome, Material, Materials, ReasonKind, RouteOptions, Routing,
+    gather, plan,
 };
 use bytes::Bytes;
 
@@ -157,14 +157,14 @@ fn an_address_is_fetched_for_each_handle_on_it() {
     let now = || Document::external("https://camera.example/latest.png");
     let (first, later) = (now(), now());
     for (documents, repeats, fetches, words) in [
-        ([&first, &later], Repeats::AcrossMessages, 2, ["native", "native"]),
-        ([&first, &later], Repeats::Never, 2, ["native", "native"]),
+        ([&first, &later], BackReferences::AcrossMessages, 2, ["native", "native"]),
+        ([&first, &later], BackReferences::Never, 2, ["native", "native"]),
         // The same handle is the same document, which is how a caller says so.
-        ([&first, &first], Repeats::AcrossMessages, 1, ["native", "note"]),
-        ([&first, &first], Repeats::Never, 1, ["native", "native"]),
+        ([&first, &first], BackReferences::AcrossMessages, 1, ["native", "note"]),
+        ([&first, &first], BackReferences::Never, 1, ["native", "native"]),
     ] {
         let chat = Chat::new().user("now?").tool(&[documents[0].clone()]).tool(&[documents[1].clone()]);
-        let (camera, options) = (Camera::default(), RouteOptions::new().with_repeats(repeats));
+        let (camera, options) = (Camera::default(), RouteOptions::new().with_back_references(repeats));
         let (mut have, claude) = (Materials::new(), model("anthropic"));
         ready(gather(&mut have, &chat.messages, &claude, &options, &Nothing, Some(&camera), &[]));
         let routing = chat.routed(&claude, &have, &options).unwrap();

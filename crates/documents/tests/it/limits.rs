@@ -1,5 +1,6 @@
 //! Limits of a request: D16, D18.
 
+use attache_core::capability::Matrix;
 use attache_core::message::MadeDocument;
 use attache_core::{AssistantMessage, Document, ErrorKind, Message, ModelCapabilities};
 use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions};
@@ -44,6 +45,29 @@ fn a_document_that_is_too_large_moves_or_is_a_note() {
         note.contains("status=\"too-large\"") && note.ends_with("takes at most 12 of image/png."),
         "{note}"
     );
+}
+
+// bedrock.md 10: the 4.5 MB hold for no PDF of Claude 4 and later, nor of Nova.
+#[test]
+fn a_pdf_of_newer_models_of_bedrock_is_as_large_as_the_request() {
+    let heavy = doc("heavy.pdf", &[b"%PDF-1.7 ", &[b'x'; 6 << 20][..]].concat(), "application/pdf");
+    let of = |model: &str, chat: &Chat| {
+        let row = Matrix::bundled().resolve("bedrock-converse", model);
+        chat.routed(&row, &Materials::new(), &RouteOptions::new()).map(|routing| outcomes(&routing))
+    };
+    let sent = Chat::new().author("sum up", std::slice::from_ref(&heavy));
+    let found = Chat::new().user("?").tool(&[heavy]);
+    for model in ["claude-sonnet-4-20250514-v1:0", "claude-sonnet-4-5-20250929-v1:0", "claude-of-the-future"]
+    {
+        let model = format!("us.anthropic.{model}");
+        assert_eq!(of(&model, &sent).unwrap(), ["native"], "{model}");
+        assert_eq!(of(&model, &found).unwrap(), ["native"], "{model}");
+    }
+    assert_eq!(of("amazon.nova-pro-v1:0", &sent).unwrap(), ["native"]);
+    let older = "anthropic.claude-3-7-sonnet-20250219-v1:0";
+    let error = of(older, &sent).unwrap_err();
+    assert!(error.message().ends_with("takes at most 4718592 of application/pdf"), "{error}");
+    assert_eq!(of(older, &found).unwrap(), ["note"]);
 }
 
 // The oldest go, a quarter of the limit at a time, so that the next documents change nothing.
@@ -132,6 +156,24 @@ fn a_request_has_a_size() {
     assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::RequestFull);
     let talk = chat.user(&"talk ".repeat(1_000));
     assert_eq!(routed(&talk, &capabilities), ["note", "note", "native"], "texts take their part");
+}
+
+// A file that is uploaded first is named in the request, so that its bytes are none of it.
+#[test]
+fn what_is_uploaded_first_takes_no_bytes() {
+    let large = |name: &str| doc(name, &[b"%PDF-", &[b'x'; 2_995][..]].concat(), "application/pdf");
+    let mut capabilities = model("anthropic");
+    capabilities.files.max_request_bytes = Some(12_500);
+    let asked = Chat::new().author("Compare.", &["a.pdf", "b.pdf", "c.pdf"].map(large));
+    assert!(asked.routed(&capabilities, &Materials::new(), &RouteOptions::new()).is_err());
+    for (from, told) in [(3_000, ["native"; 3]), (3_001, ["note", "native", "native"])] {
+        capabilities.files.upload_from = Some(from);
+        assert_eq!(routed(&turns(["a.pdf", "b.pdf", "c.pdf"].map(large)), &capabilities), told);
+    }
+    capabilities.files.upload_from = Some(1);
+    assert_eq!(routed(&asked, &capabilities), ["native"; 3]);
+    capabilities.files.max_upload_bytes = Some(2_999);
+    assert!(asked.routed(&capabilities, &Materials::new(), &RouteOptions::new()).is_err());
 }
 
 // The author's last message is never thinned out in silence.
@@ -242,27 +284,33 @@ fn heirs_keep_the_other_limits_too() {
     assert_eq!(routed(&chat, &two), ["note", "note", "native", "native"]);
 }
 
+// Files of earlier turns go first, those of their author too; images and text are none.
 #[test]
-fn a_message_holds_so_many_files_and_the_next_as_many_again() {
+fn a_request_holds_so_many_files_and_notes_for_older_ones() {
     let mut capabilities = model("anthropic");
-    capabilities.tool_result.max_files_per_message = Some(2);
+    capabilities.files.max_files = Some(2);
     let chat = Chat::new()
-        .user("?")
-        .tool(&[pdf("a.pdf"), pdf("b.pdf"), png("c.png"), pdf("d.pdf")])
+        .author("?", &[pdf("a.pdf"), png("b.png")])
+        .tool(&[pdf("c.pdf"), crate::builder::csv("d.csv")])
         .reply("ok")
-        .user("more")
-        .tool(&[pdf("e.pdf"), pdf("f.pdf")]);
-    let routing = chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
-    assert_eq!(outcomes(&routing), ["native", "native", "native", "note", "native", "native"]);
-    let reason = routing.report.decisions[3].reason.as_str();
-    assert!(reason.starts_with("a message to this model holds at most 2 documents"), "{reason}");
+        .author("more", &[pdf("e.pdf")]);
+    let routed = |chat: &Chat| chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
+    let routing = routed(&chat);
+    assert_eq!(outcomes(&routing), ["note", "native", "native", "text", "native"]);
+    let reason = routing.report.decisions[0].reason.as_str();
+    assert_eq!(
+        reason,
+        "a request to this model holds at most 2 documents that are no images, and newer documents are in it"
+    );
+    let next = chat.tool(&[pdf("f.pdf"), pdf("g.pdf")]);
+    assert_eq!(outcomes(&routed(&next)), ["note", "native", "note", "text", "native", "note", "native"]);
 }
 
 // A file is what it is sent as, whatever its handle says.
 #[test]
-fn images_are_no_files_of_a_message_by_their_content() {
+fn images_are_no_files_by_their_content() {
     let mut capabilities = model("anthropic");
-    capabilities.tool_result.max_files_per_message = Some(2);
+    capabilities.files.max_files = Some(2);
     let routed = |content: &[u8], declared: &str| {
         let mut loaded = Materials::new();
         let files = [1, 2, 3].map(|n| {
@@ -274,7 +322,7 @@ fn images_are_no_files_of_a_message_by_their_content() {
         outcomes(&chat.routed(&capabilities, &loaded, &RouteOptions::new()).unwrap())
     };
     assert_eq!(routed(&png("a.png").bytes().unwrap(), "application/octet-stream"), ["native"; 3]);
-    assert_eq!(routed(&pdf("a.pdf").bytes().unwrap(), "image/png"), ["native", "native", "note"]);
+    assert_eq!(routed(&pdf("a.pdf").bytes().unwrap(), "image/png"), ["note", "native", "native"]);
 }
 
 // Pictures that the model made stand in its replies as base64, where the model takes any.

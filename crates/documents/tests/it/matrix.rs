@@ -28,7 +28,6 @@ fn place(place: &PlaceCapabilities) -> String {
         ("bytes", place.max_bytes),
         ("image bytes", place.max_image_bytes),
         ("count", place.max_count),
-        ("files a message", place.max_files_per_message),
         ("pages", place.max_pages),
         ("pixels", place.max_pixels),
     ];
@@ -50,8 +49,12 @@ fn told(row: &ModelCapabilities) -> String {
         out.push_str(&format!("  {name}: {}\n", place(here)));
     }
     let files = &row.files;
-    let limits =
-        [("bytes", files.max_request_bytes), ("pages", files.max_pages), ("large images", files.many_images)];
+    let limits = [
+        ("bytes", files.max_request_bytes),
+        ("files", files.max_files),
+        ("pages", files.max_pages),
+        ("large images", files.many_images),
+    ];
     let limits: Vec<_> =
         limits.iter().filter_map(|(name, limit)| Some(format!("{name} {}", (*limit)?))).collect();
     out.push_str(&format!("  request: {}\n", limits.join(", ")));

@@ -9,8 +9,8 @@ use attache_core::{
     Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, ToolSet, UserPart,
 };
 use attache_documents::{
-    DocumentBudget, DocumentOutcome, ExternalDocuments, Material, Materials, ReadLabel, ReasonKind, Repeats,
-    RouteOptions, Routing, explain, plan, route, unfence,
+    BackReferences, DocumentBudget, DocumentOutcome, ExternalDocuments, Material, Materials, ReadLabel,
+    ReasonKind, RouteOptions, Routing, explain, plan, route, unfence,
 };
 use proptest::prelude::*;
 
@@ -334,7 +334,7 @@ proptest! {
         let dropped = captured(&chat.messages[..start]);
         let shared =
             captured(window).keys().any(|(_, id, _)| dropped.keys().any(|(_, other, _)| other == id));
-        if options.repeats == Repeats::Never || !shared {
+        if options.back_references == BackReferences::Never || !shared {
             prop_assert_eq!(&kept, &windowed.messages);
             let decisions = &whole.report.decisions;
             let skipped = decisions.len() - windowed.report.decisions.len();

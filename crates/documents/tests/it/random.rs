@@ -3,7 +3,7 @@
 use attache_core::converter::{PageImage, RenderedPages, Transcoded, Units};
 use attache_core::{Capture, ContentTree, Document, DocumentId, MediaType, ModelCapabilities, ResultStatus};
 use attache_documents::{
-    ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Material, Materials, Repeats,
+    BackReferences, ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Material, Materials,
     RouteOptions, plan,
 };
 use proptest::prelude::*;
@@ -301,7 +301,11 @@ pub(crate) fn tight_model() -> impl Strategy<Value = ModelCapabilities> {
 }
 
 pub(crate) fn any_options() -> impl Strategy<Value = RouteOptions> {
-    let repeats = prop::sample::select(vec![Repeats::AcrossMessages, Repeats::Everywhere, Repeats::Never]);
+    let repeats = prop::sample::select(vec![
+        BackReferences::AcrossMessages,
+        BackReferences::Everywhere,
+        BackReferences::Never,
+    ]);
     let profile = prop::sample::select(vec![LabelProfile::Spec, LabelProfile::Refs]);
     let budget = prop_oneof![
         2 => Just(DocumentBudget::Window),
@@ -313,7 +317,7 @@ pub(crate) fn any_options() -> impl Strategy<Value = RouteOptions> {
         |(repeats, profile, native, urls, bytes, budget, external)| {
             RouteOptions::new()
                 .with_external(external)
-                .with_repeats(repeats)
+                .with_back_references(repeats)
                 .with_profile(profile)
                 .with_label_native(native)
                 .with_show_urls(urls)

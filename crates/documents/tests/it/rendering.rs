@@ -7,7 +7,7 @@ use attache_documents::{
     DocumentOutcome, Material, Materials, PageRequest, Plan, ReasonKind, RouteOptions, plan,
 };
 
-use crate::builder::{Chat, PNG, model, only, outcomes, pdf, shown};
+use crate::builder::{Chat, PNG, csv, model, only, outcomes, pdf, shown};
 
 /// A model that takes PNG in user messages, and nothing but text in tool results.
 fn images_only() -> ModelCapabilities {
@@ -298,4 +298,21 @@ fn an_authors_scan_is_not_cut_for_an_estimate() {
     assert!(request(&planned(&tool, &capabilities, &have)).form.max_pages.is_some());
     let author = Chat::new().author("?", std::slice::from_ref(&scan));
     assert_eq!(request(&planned(&author, &capabilities, &have)).form.max_pages, None);
+}
+
+#[test]
+fn documents_inside_that_are_not_opened_are_told_of_behind_pages_too() {
+    let (holder, capabilities) = (pdf("portfolio.pdf"), images_only());
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&holder));
+    let mut have = Materials::new();
+    have.insert(&holder, (0..300).fold(mixed(), |text, _| text.with_attachment(csv("a.csv"))));
+    let request = planned(&chat, &capabilities, &have).render.remove(0).1;
+    have.insert(&holder, Material::Rendered(request, images(&[2], 3)));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(routing.report.count(DocumentOutcome::Rendered), 1);
+    assert_eq!(routing.report.decisions.len(), 1 + 200);
+    let told = routing.messages.iter().flat_map(|message| shown(message)).filter(|text| {
+        text.ends_with("100 more documents in it are not shown.") && text.contains("portfolio.pdf")
+    });
+    assert_eq!(told.count(), 1);
 }

@@ -1,6 +1,6 @@
 //! The same document again: C20, D29, invariant 4.
 
-use attache_documents::{DocumentOutcome, Materials, ReasonKind, Repeats, RouteOptions};
+use attache_documents::{BackReferences, DocumentOutcome, Materials, ReasonKind, RouteOptions};
 
 use crate::builder::{Chat, csv, model, outcomes, pdf, png, shown, tree};
 
@@ -30,14 +30,14 @@ fn two_calls_of_a_turn_both_show_it() {
     let chat =
         Chat::new().user("?").calls(&[("find", tree(&[pdf("a.pdf")])), ("read", tree(&[pdf("a.pdf")]))]);
     assert_eq!(outcomes(&chat.route("anthropic")), ["native", "native"]);
-    let everywhere = RouteOptions::new().with_repeats(Repeats::Everywhere);
+    let everywhere = RouteOptions::new().with_back_references(BackReferences::Everywhere);
     let routing = chat.routed(&model("anthropic"), &Materials::new(), &everywhere).unwrap();
     assert_eq!(outcomes(&routing), ["native", "note"]);
 }
 
 #[test]
 fn repeating_in_full_is_an_option() {
-    let never = RouteOptions::new().with_repeats(Repeats::Never);
+    let never = RouteOptions::new().with_back_references(BackReferences::Never);
     let routing = again().routed(&model("openai-chat"), &Materials::new(), &never).unwrap();
     assert_eq!(outcomes(&routing), ["synthetic"; 3]);
 }

@@ -100,18 +100,21 @@ fn an_old_document_is_converted_where_it_can_be() {
     assert_eq!(only(&next).bytes, 500);
 }
 
-// The excess over one model's limit for a message is an error for an author, and a note later.
+// The excess over one model's limit for files is an error for an author, and a note later.
 #[test]
-fn more_than_a_message_holds_is_an_error_in_its_turn() {
+fn more_files_than_a_request_holds_are_an_error_in_their_turn() {
     let mut five = model("anthropic");
-    five.user.max_files_per_message = Some(2);
+    five.files.max_files = Some(2);
     let many: Vec<_> = (0..3).map(|n| pdf(&format!("{n}.pdf"))).collect();
     let chat = Chat::new().author("compare", &many);
     let error = chat.routed(&five, &Materials::new(), &RouteOptions::new()).unwrap_err();
-    assert!(error.message().ends_with("a message to this model holds at most 2 documents"), "{error}");
+    assert!(
+        error.message().ends_with("a request to this model holds at most 2 documents that are no images"),
+        "{error}"
+    );
     let later = chat.reply("ok").user("go on");
     let routing = later.routed(&five, &Materials::new(), &RouteOptions::new()).unwrap();
-    assert_eq!(outcomes(&routing), ["native", "native", "note"]);
+    assert_eq!(outcomes(&routing), ["note", "native", "native"]);
     let Message::User(user) = &*routing.messages[0] else { panic!() };
     assert!(user.shown().iter().any(|part| matches!(part, UserPart::Document(_))));
 }

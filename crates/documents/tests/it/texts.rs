@@ -2,7 +2,8 @@
 
 use attache_core::Document;
 use attache_core::capability::Place;
-use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions, unfence};
+use attache_documents::{ConvertedText, DocumentOutcome, Material, Materials, ReasonKind, RouteOptions};
+use attache_documents::{plan, unfence};
 
 use crate::builder::{Chat, doc, model, only, shown};
 
@@ -39,11 +40,47 @@ fn text_is_decoded_honestly() {
     assert_eq!(decision.reason.as_str(), "shown as text");
     let (parts, decision) = text_of(doc("a.txt", b"Viele Gr\xfc\xdfe", "text/plain"));
     assert_eq!(unfence(&parts[1]), Some("Viele Grüße"));
-    assert!(parts[1].contains(": read as windows-1252; what follows"), "{}", parts[1]);
-    assert_eq!(decision.reason.as_str(), "shown as text, read as windows-1252");
+    assert!(parts[1].contains(": read as windows-1252 (guessed); what follows"), "{}", parts[1]);
+    assert_eq!(decision.reason.as_str(), "shown as text, read as windows-1252 (guessed)");
     let (parts, decision) = text_of(doc("a.txt", b"\x01\xff\xfe\x02", "text/plain"));
     assert_eq!((decision.outcome, decision.reason.kind()), (DocumentOutcome::Note, ReasonKind::Unreadable));
     assert!(parts[0].contains("status=\"unreadable\""), "{}", parts[0]);
+}
+
+// D21: bytes of any charset fit windows-1252, so a converter that tells charsets apart is asked
+#[test]
+fn a_guessed_charset_is_left_to_a_converter_that_knows_better() {
+    // "Москва" in windows-1251.
+    let table =
+        [&b"city,amount,paid on,reference\n"[..], b"\xcc\xee\xf1\xea\xe2\xe0,1,2026-04-17,A-2026\n"].concat();
+    let (options, offline) = (RouteOptions::new(), model("offline"));
+    let document = doc("ru.csv", &table, "text/csv");
+    let tool = Chat::new().user("?").tool(std::slice::from_ref(&document));
+    let author = Chat::new().author("?", std::slice::from_ref(&document));
+    let asked = options.clone().with_convert_author_documents(true);
+    let wanted = |chat: &Chat, materials: &Materials, options: &RouteOptions| {
+        plan(&chat.messages, &offline, options, materials).convert.len()
+    };
+    for (chat, options) in [(&tool, &options), (&author, &asked)] {
+        let mut materials = Materials::new();
+        assert_eq!(wanted(chat, &materials, options), 1);
+        materials
+            .insert(&document, ConvertedText::new("Москва | 1").with_note("read as windows-1251 (guessed)"));
+        assert_eq!(wanted(chat, &materials, options), 0);
+        let routing = chat.routed(&offline, &materials, options).unwrap();
+        assert_eq!(only(&routing).outcome, DocumentOutcome::Converted);
+        // A converter that guesses the same, and one that fails: the text as it is.
+        let mut same = Materials::new();
+        same.insert(&document, ConvertedText::new("x").with_note("read as windows-1252 (guessed)"));
+        let mut none = Materials::new();
+        none.insert(&document, Material::Unconvertible("it is broken".to_owned()));
+        for materials in [same, none] {
+            assert_eq!(wanted(chat, &materials, options), 0);
+            let routing = chat.routed(&offline, &materials, options).unwrap();
+            assert_eq!(only(&routing).reason.as_str(), "shown as text, read as windows-1252 (guessed)");
+        }
+    }
+    assert_eq!(wanted(&author, &Materials::new(), &options), 0, "nobody asked for it");
 }
 
 // D33

@@ -14,10 +14,10 @@
 //! It speaks version 1.0 of the protocol as JSON-RPC and as HTTP+JSON, and version 0.3 as JSON-RPC; gRPC is not spoken.
 //! Decisions are in `docs/adr/0032-a2a-on-own-types.md`.
 
+mod address;
 mod card;
 mod client;
 mod config;
-mod origin;
 mod push;
 #[cfg(feature = "server")]
 mod server;

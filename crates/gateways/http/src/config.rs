@@ -67,10 +67,11 @@ pub struct HttpToolsConfig {
     /// Headers that every request has. Their values are secrets.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// The headers of the caller that are passed on.
+    /// The headers of the caller that are passed on. `attache serve` has callers; where a person asks at the terminal, and
+    /// in runs by MCP and A2A, there are none.
     #[serde(default)]
     pub forward_headers: Vec<String>,
-    /// The cookies of the caller that are passed on.
+    /// The cookies of the caller that are passed on, as headers are.
     #[serde(default)]
     pub forward_cookies: Vec<String>,
     /// True if private addresses may be reached.

@@ -9,10 +9,10 @@ use attache_core::{Effect, Secret, ToolContext, ToolDefinition};
 use http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::base::Base;
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
 use crate::members::named;
-use crate::origin::Base;
 use crate::parameter::{Parameter, Place};
 use crate::template::Template;
 

@@ -12,6 +12,7 @@
 //! A file that an endpoint answers with becomes a document of the tool's result, so that the model sees it.
 //! Decisions are in `docs/adr/0024-endpoints-as-tools.md`.
 
+mod base;
 mod body;
 mod caller;
 mod config;
@@ -20,7 +21,6 @@ mod error;
 mod fixed_values;
 mod members;
 mod openapi;
-mod origin;
 mod parameter;
 mod request;
 mod response;

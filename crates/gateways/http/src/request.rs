@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 
 use attache_core::{Effect, ToolContext, ToolError, ToolErrorKind};
-use attache_transport::{RequestParts, SHORTEST_SECRET, percent_encoded};
+use attache_transport::{Origin, RequestParts, SHORTEST_SECRET, percent_encoded};
 use http::HeaderName;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::base::Base;
 use crate::body::body;
 use crate::endpoint::Endpoint;
 use crate::fixed_values::{Dressing, Sent};
-use crate::origin::{Base, Origin};
 use crate::parameter::Place;
 use crate::template::Template;
 use crate::write::{in_path, in_query, line};
@@ -153,16 +153,13 @@ fn path(
     template: &Template,
     arguments: &mut Map<String, Value>,
 ) -> Result<String, ToolError> {
-    let values: Vec<(&str, &str, Option<String>)> = endpoint
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.place == Place::Path)
-        .map(|parameter| {
+    let values =
+        endpoint.parameters.iter().filter(|parameter| parameter.place == Place::Path).map(|parameter| {
             let value = arguments.remove(&parameter.argument);
-            let written = value.and_then(|value| in_path(parameter, &value));
-            (parameter.name.as_str(), parameter.argument.as_str(), written)
-        })
-        .collect();
+            let written = value.map(|value| in_path(parameter, &value)).transpose()?.flatten();
+            Ok((parameter.name.as_str(), parameter.argument.as_str(), written))
+        });
+    let values: Vec<(&str, &str, Option<String>)> = values.collect::<Result<_, ToolError>>()?;
     let find = |name: &str| values.iter().find(|(known, _, _)| *known == name);
     template.write(|name| find(name)?.2.clone()).map_err(|unfit| {
         let argument =

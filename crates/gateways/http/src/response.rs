@@ -87,6 +87,7 @@ fn content(answered: Answered, secrets: &Secrets, name: &str) -> Content {
     let body = answered.body;
     // A server that says JSON and sends a PDF sent a PDF.
     let text = std::str::from_utf8(&body).ok().filter(|text| !text.contains('\0'));
+    let text = text.map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
     let media = MediaType::resolve(Some(declared), Some(&body), file_name.as_deref());
     // Its letters may be a file's that says JSON and is none.
     let sniffed = MediaType::sniff(&body).filter(|seen| seen.kind() != MediaKind::Text);

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError, ToolError, ToolErrorKind};
-use attache_transport::{ErrorResponse, RequestParts, RetryPolicy, Trying, redirected};
+use attache_transport::{
+    ErrorResponse, Origin, RequestParts, RetryPolicy, Trying, content_encoding, redirected,
+};
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
-use crate::origin::Origin;
 use crate::request::{Outgoing, stripped};
 use crate::service::{Answer, Way};
 
@@ -175,7 +176,7 @@ impl Manner {
             // Its headers tell of a body that is not there.
             return Ok(Answered { status, headers: answer.headers, body: Bytes::new(), is_cut: false, url });
         }
-        if answer.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        if content_encoding(&answer.headers).is_some() {
             return match is_error {
                 // The status is told all the same.
                 true => {

@@ -10,10 +10,10 @@ use attache_core::{
 };
 use attache_transport::{AddressGuard, Hook, HttpClient, RetryPolicy, Timeouts};
 
+use crate::base::Base;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::{Fixed, Sent};
-use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
 use crate::send::{Manner, Redirects, Unanswered};

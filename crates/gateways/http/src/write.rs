@@ -51,7 +51,15 @@ fn joined(pairs: &[(String, String)], between: &str, after: &str) -> String {
 }
 
 /// A value of a path parameter. `None` if nothing is left of it.
-pub(crate) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
+///
+/// # Errors
+/// If members of an object would be parameters that nobody declared.
+pub(crate) fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, ToolError> {
+    refuse_lost(parameter, value)?;
+    Ok(segment(parameter, value))
+}
+
+fn segment(parameter: &Parameter, value: &Value) -> Option<String> {
     if let Some(media_type) = &parameter.part_type {
         let text = Some(value).filter(|value| !value.is_null()).map(|value| of_type(media_type, value));
         return text.filter(|text| !text.is_empty());
@@ -111,20 +119,25 @@ pub(crate) fn in_query(
     value: &Value,
     into: &mut Vec<(String, String)>,
 ) -> Result<(), ToolError> {
-    let lost = lost(parameter, value);
-    if !lost.is_empty() {
-        let names: Vec<String> = lost.iter().take(MOST_NAMES).map(|name| format!("{name:?}")).collect();
-        let argument = &parameter.argument;
-        let text = format!("{argument:?} has members that it cannot be sent with: {}", names.join(", "));
-        return Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments));
-    }
+    refuse_lost(parameter, value)?;
     write(parameter, value, into);
     Ok(())
 }
 
-/// The members of an object that have no place in a query.
+fn refuse_lost(parameter: &Parameter, value: &Value) -> Result<(), ToolError> {
+    let lost = lost(parameter, value);
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = lost.iter().take(MOST_NAMES).map(|name| format!("{name:?}")).collect();
+    let argument = &parameter.argument;
+    let text = format!("{argument:?} has members that it cannot be sent with: {}", names.join(", "));
+    Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments))
+}
+
+/// The members of an object that have no place in a path or a query.
 fn lost<'v>(parameter: &Parameter, value: &'v Value) -> Vec<&'v str> {
-    let is_text = parameter.place == Place::Query && parameter.part_type.is_some();
+    let is_text = matches!(parameter.place, Place::Path | Place::Query) && parameter.part_type.is_some();
     let mut lost = Vec::new();
     match (value, parameter.style(), parameter.explodes()) {
         _ if is_text => {}
@@ -135,7 +148,7 @@ fn lost<'v>(parameter: &Parameter, value: &'v Value) -> Vec<&'v str> {
             // The members of the deepest object that is written as one count too.
             bracketed(value, DEEPEST + 1, &mut lost);
         }
-        (Value::Object(object), Style::Form, true) => {
+        (Value::Object(object), Style::Form | Style::Label | Style::Matrix, true) => {
             lost.extend(named(object).filter(|name| !parameter.names_member(name)));
         }
         _ => {}
@@ -257,14 +270,20 @@ mod tests {
 
     use super::*;
 
+    fn schema() -> Value {
+        json!({"properties": {"R": {}, "G": {}, "B": {}, "a": {}, "b": {}, "d": {}}})
+    }
+
     fn path(style: Style, explode: bool, value: &Value) -> String {
-        in_path(&Parameter::path("color", json!({})).with_style(style, explode), value).unwrap()
+        match in_path(&Parameter::path("color", schema()).with_style(style, explode), value) {
+            Ok(text) => text.unwrap(),
+            Err(error) => error.for_model().to_owned(),
+        }
     }
 
     fn query(style: Style, explode: bool, value: &Value) -> String {
-        let schema = json!({"properties": {"R": {}, "G": {}, "B": {}, "a": {}, "b": {}, "d": {}}});
         let mut pairs = Vec::new();
-        let parameter = Parameter::query("color", schema).with_style(style, explode);
+        let parameter = Parameter::query("color", schema()).with_style(style, explode);
         match in_query(&parameter, value, &mut pairs) {
             Ok(()) => line(&pairs),
             Err(error) => error.for_model().to_owned(),
@@ -317,8 +336,15 @@ mod tests {
     // A20
     #[test]
     fn members_of_an_object_add_no_parameter_that_is_not_declared() {
-        let form = query(Style::Form, true, &json!({"R": 1, "admin": "true", "none": null}));
-        assert_eq!(form, "\"color\" has members that it cannot be sent with: \"admin\"");
+        let more = json!({"R": 1, "admin": "true", "none": null});
+        let refused = "\"color\" has members that it cannot be sent with: \"admin\"";
+        assert_eq!(query(Style::Form, true, &more), refused);
+        // A path has parameters of its own.
+        for style in [Style::Matrix, Style::Label] {
+            assert_eq!(path(style, true, &more), refused);
+        }
+        assert_eq!(path(Style::Matrix, false, &more), ";color=R,1,admin,true");
+        assert_eq!(path(Style::Simple, true, &more), "R=1,admin=true");
         let deep = query(Style::DeepObject, true, &json!({"R": {"a][b": 1, "c": 2}, "admin": 1}));
         assert_eq!(deep, "\"color\" has members that it cannot be sent with: \"admin\", \"a][b\"");
         let deepest = (0..DEEPEST).fold(json!({"a][b": 1}), |inside, _| json!({ "a": inside }));
@@ -350,8 +376,8 @@ mod tests {
         for nothing in [json!(null), json!([]), json!([null]), json!({})] {
             assert_eq!(query(Style::Form, true, &nothing), "");
             assert_eq!(query(Style::Form, false, &nothing), "");
-            assert!(in_path(&Parameter::path("x", json!({})), &nothing).is_none());
+            assert!(in_path(&Parameter::path("x", json!({})), &nothing).unwrap().is_none());
         }
-        assert!(in_path(&Parameter::path("x", json!({})), &json!("")).is_none());
+        assert!(in_path(&Parameter::path("x", json!({})), &json!("")).unwrap().is_none());
     }
 }

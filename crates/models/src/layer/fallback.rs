@@ -8,12 +8,16 @@ use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
     ErrorKind, ModelHandle, ModelSettings, ProviderError, StoreError, StoreErrorKind, StreamChunk, ToolSet,
+    Usage,
 };
-use attache_documents::{Materials, RouteOptions, gather, route};
+use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions, RoutingReport, gather, route};
 use bytes::Bytes;
 use futures_util::StreamExt;
 
-use super::Layer;
+use super::{Layer, with_earlier};
+
+/// The most documents that are told one by one.
+const MAX_TOLD: usize = 8;
 
 /// True if another model is asked after this error.
 pub type SwitchRule = fn(&ProviderError) -> bool;
@@ -22,9 +26,10 @@ pub type SwitchRule = fn(&ProviderError) -> bool;
 ///
 /// Documents are routed anew for what each model can read; what it cannot take natively is converted by the converters
 /// that this layer was given. The model that answered, and the errors of the others, are recorded in
-/// [`Completion::degradations`](attache_core::Completion::degradations), and so is that it cites no documents where the
-/// request wants citations. Tools, tool choice and other options go to each model alike, so an option that only the first
-/// one knows may end a call as unsupported on the next.
+/// [`Completion::degradations`](attache_core::Completion::degradations), and so are the documents of which it was shown
+/// a note alone, and that it cites none where the request wants citations. The usage of the reply counts the others, too.
+/// Tools, tool choice and other options go to each model alike, so an option that only the first one knows may end a call
+/// as unsupported on the next.
 ///
 /// By default every error switches but those that another model would meet too: bad configuration, an invalid
 /// history or request, cancellation. Where no model answers, the error is the first that may pass, else the last one, and
@@ -93,15 +98,15 @@ impl Fallback {
         &self,
         mut request: ChatRequest,
         model: &ModelHandle,
-    ) -> Result<(ChatRequest, Option<Degradation>), ProviderError> {
+    ) -> Result<(ChatRequest, Vec<Degradation>), ProviderError> {
         let mut materials = Materials::new();
         let capabilities = model.capabilities();
         let (wish, own) = (request.settings.citations, model.settings().citations);
         let cites = wish.or(own) == Some(true) && own != Some(false) && capabilities.cites();
-        let mut lost = None;
+        let mut lost = Vec::new();
         if wish == Some(true) && !cites {
             request.settings.citations = None;
-            lost = Some(Degradation::new("citations", format!("{} cites no documents", model.id())));
+            lost.push(Degradation::new("citations", format!("{} cites no documents", model.id())));
         }
         let options = self.options.clone().with_citations(cites);
         let nowhere = Nowhere;
@@ -112,9 +117,28 @@ impl Fallback {
         let messages = &request.messages;
         let fetcher = self.fetcher.as_deref();
         gather(&mut materials, messages, capabilities, &options, store, fetcher, &self.converters).await;
-        request.messages = route(messages, capabilities, &request.tools, &materials, &options)?.messages;
+        let routing = route(messages, capabilities, &request.tools, &materials, &options)?;
+        request.messages = routing.messages;
+        lost.extend(not_shown(&routing.report, model.id()));
         Ok((request, lost))
     }
+}
+
+/// The documents of which a model was shown a note alone: the first [`MAX_TOLD`] each with its reason, then the number
+/// of the others.
+fn not_shown(report: &RoutingReport, model: &str) -> Vec<Degradation> {
+    let is_lost = |reason| !matches!(reason, ReasonKind::ShownBefore | ReasonKind::Cancelled);
+    let mut lost = report
+        .decisions
+        .iter()
+        .filter(|decision| decision.outcome == DocumentOutcome::Note && is_lost(decision.reason.kind()));
+    let told = lost.by_ref().take(MAX_TOLD).map(|decision| format!("{model}: {decision}"));
+    let mut told: Vec<_> = told.collect();
+    let others = lost.count();
+    if others > 0 {
+        told.push(format!("{model}: {others} more, each shown as a note alone"));
+    }
+    told.into_iter().map(|note| Degradation::new("documents", note)).collect()
 }
 
 fn may_switch(error: &ProviderError) -> bool {
@@ -152,7 +176,7 @@ impl Layer for Fallback {
         let (chain, first) = (self.clone(), inner.clone());
         Box::pin(async_stream::stream! {
             let mut failures: Vec<Degradation> = Vec::new();
-            let mut lost = None;
+            let mut lost = Vec::new();
             let mut stream = first.stream(request.clone());
             let mut asked = &first;
             let mut next = chain.models.iter();
@@ -164,9 +188,11 @@ impl Layer for Fallback {
                     // The first chunk decides; what follows is this model's.
                     Some(chunk) => {
                         failures.extend(lost);
-                        yield chunk.map(|chunk| told(chunk, &failures));
+                        let mut spent = Usage::default();
+                        errors.iter().filter_map(|(_, error)| error.usage()).for_each(|usage| spent.add(usage));
+                        yield with_earlier(chunk.map(|chunk| told(chunk, &failures)), &spent);
                         while let Some(chunk) = stream.next().await {
-                            yield chunk.map(|chunk| told(chunk, &failures));
+                            yield with_earlier(chunk.map(|chunk| told(chunk, &failures)), &spent);
                         }
                         return;
                     }
@@ -182,7 +208,7 @@ impl Layer for Fallback {
                 tracing::warn!(failed = asked.id(), error = kind.as_str(), asking = model.id(), "another model is asked");
                 let note = format!("{} failed ({kind}); {} answered", asked.id(), model.id());
                 failures.push(Degradation::new("model", note));
-                lost = None;
+                lost = Vec::new();
                 stream = match chain.rerouted(request.clone(), model).await {
                     Ok((request, without)) => {
                         lost = without;
@@ -197,7 +223,7 @@ impl Layer for Fallback {
 }
 
 /// The failure of models of which none answered: the first that may pass, so that whoever asks again is told so, or else
-/// the last, as after a cancellation. It names those of the others.
+/// the last, as after a cancellation. It names those of the others, and counts what they cost.
 fn failure_of(mut errors: Vec<(String, ProviderError)>) -> Option<ProviderError> {
     let last = errors.len().checked_sub(1)?;
     let is_cancelled = errors.last().is_some_and(|(_, error)| error.kind() == ErrorKind::Cancelled);
@@ -210,7 +236,8 @@ fn failure_of(mut errors: Vec<(String, ProviderError)>) -> Option<ProviderError>
     let others: String =
         errors.iter().map(|(model, error)| format!("; {model} failed ({})", error.kind())).collect();
     let message = [error.message(), &others].concat();
-    Some(error.with_message(message))
+    let spent = errors.iter().filter_map(|(_, error)| error.usage());
+    Some(spent.fold(error, ProviderError::with_usage).with_message(message))
 }
 
 /// The end says which models did not answer, and what the one that did lacks.

@@ -77,6 +77,8 @@ impl Layer for Logged {
                             status = error.status(),
                             code = error.code(),
                             request_id = error.request_id(),
+                            input_tokens = error.usage().and_then(|usage| usage.input_tokens),
+                            output_tokens = error.usage().and_then(|usage| usage.output_tokens),
                             "model call ended"
                         );
                     }

@@ -16,7 +16,7 @@ use attache_core::provider::ProviderState;
 use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
-    ProviderError, ToolSet,
+    ProviderError, StreamChunk, ToolSet, Usage,
 };
 
 pub use self::concurrency::ConcurrencyLimit;
@@ -91,6 +91,17 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 /// ```
 pub fn layered(model: impl Into<ModelHandle>, layer: impl Layer) -> ModelHandle {
     ModelHandle::new(Layered { inner: model.into(), layer })
+}
+
+/// The end of a call says what its attempts before this one cost, too.
+fn with_earlier(
+    mut chunk: Result<StreamChunk, ProviderError>,
+    earlier: &Usage,
+) -> Result<StreamChunk, ProviderError> {
+    if let Ok(StreamChunk::Done(completion)) = &mut chunk {
+        completion.add_earlier(earlier);
+    }
+    chunk.map_err(|error| error.with_usage(earlier))
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use attache_core::{ChatRequest, ChunkStream, ErrorKind, ModelHandle, ProviderError, StreamChunk};
+use attache_core::{ChatRequest, ChunkStream, ErrorKind, ModelHandle, ProviderError, StreamChunk, Usage};
 use futures_util::StreamExt;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -149,7 +149,10 @@ impl Shared {
         None
     }
 
-    fn spend(&self, tokens: u64) {
+    fn spend(&self, usage: &Usage) {
+        let (read, written) =
+            (usage.input_tokens.unwrap_or_default(), usage.output_tokens.unwrap_or_default());
+        let tokens = read.saturating_add(written);
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let tokens = tokens as f64;
         self.level.lock().unwrap_or_else(PoisonError::into_inner).tokens -= tokens;
@@ -180,10 +183,10 @@ impl Layer for RateLimit {
             }
             let mut stream = inner.stream(request);
             while let Some(chunk) = stream.next().await {
-                if let Ok(StreamChunk::Done(completion)) = &chunk {
-                    let usage = &completion.usage;
-                    let tokens = usage.input_tokens.unwrap_or_default().saturating_add(usage.output_tokens.unwrap_or_default());
-                    limit.shared.spend(tokens);
+                match &chunk {
+                    Ok(StreamChunk::Done(completion)) => limit.shared.spend(&completion.usage),
+                    Ok(_) => {}
+                    Err(error) => error.usage().into_iter().for_each(|usage| limit.shared.spend(usage)),
                 }
                 yield chunk;
             }

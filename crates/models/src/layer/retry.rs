@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use attache_core::{ChatRequest, ChunkStream, ModelHandle};
+use attache_core::{ChatRequest, ChunkStream, ModelHandle, Usage};
 use attache_transport::{RetryPolicy, Trying};
 use futures_util::StreamExt;
 
-use super::Layer;
+use super::{Layer, with_earlier};
 
 /// Asks again after a retryable error, before the first chunk was handed out. (P26)
 ///
@@ -37,6 +37,7 @@ impl Layer for Retry {
         Box::pin(async_stream::stream! {
             let mut trying = Trying::new(&policy, total);
             let mut handed_out = false;
+            let mut lost = Usage::default();
             loop {
                 let mut stream = inner.stream(request.clone());
                 let mut wait = None;
@@ -44,13 +45,14 @@ impl Layer for Retry {
                     match chunk {
                         Err(error) if !handed_out => {
                             wait = trying.next_wait(&error);
-                            if wait.is_none() {
-                                yield Err(error);
+                            match wait {
+                                Some(_) => error.usage().into_iter().for_each(|usage| lost.add(usage)),
+                                None => yield with_earlier(Err(error), &lost),
                             }
                         }
                         chunk => {
                             handed_out = true;
-                            yield chunk;
+                            yield with_earlier(chunk, &lost);
                         }
                     }
                 }

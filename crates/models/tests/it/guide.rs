@@ -61,9 +61,18 @@ like = 'azure'
         let request = ChatRequest::new([Message::user("Hello").shared()]);
         let codec = registry.codec(model).unwrap();
         let parts = codec.encode(Ask::new(&request, &ModelSettings::new(), None)).unwrap().parts;
-        let sent: Vec<_> = parts.shown_headers().filter(|(name, _)| *name != "content-type").collect();
+        // Values are secrets wherever a request is shown.
+        let shown: Vec<_> = parts.shown_headers().filter(|(name, _)| *name != "content-type").collect();
+        assert!(shown.iter().all(|(_, value)| *value == "***"), "{shown:?}");
+        let sent = parts.to_http().unwrap();
+        let sent: Vec<_> =
+            shown.iter().map(|(name, _)| (*name, sent.headers()[*name].to_str().unwrap())).collect();
         assert_eq!((parts.url.as_str(), sent.as_slice()), (url, headers), "{model}");
+        assert!(!format!("{codec:?}").contains("canary"), "{codec:?}");
     }
+    let proxied = registry.clone().with_base_url("https://user:canary@proxy.example/v1");
+    let codec = proxied.codec("work/m").unwrap();
+    assert!(!format!("{proxied:?} {codec:?}").contains("canary"), "{proxied:?} {codec:?}");
     assert!(registry.model("cloud/m").is_err(), "a token of Azure is no key of this server");
     assert!(registry.model("work/m").is_ok() && registry.model("deployment/m").is_ok());
 }

@@ -10,7 +10,7 @@ use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Document, ErrorKind, Message, ModelHandle,
     ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage,
-    ToolSet, Usage, UserMessage, UserPart,
+    ToolSet, Usage, UserMessage, UserPart, message::UserOrigin,
 };
 use attache_documents::{DocumentOutcome, ExternalDocuments, Materials, RouteOptions, route};
 use attache_models::{
@@ -58,6 +58,32 @@ async fn retries_only_what_may_work_and_was_not_shown() {
     let (model, handle) = scripted((0..9).map(|_| failing(ErrorKind::Overloaded)));
     assert!(layered(handle, retry()).complete(ask()).await.is_err());
     assert_eq!(model.requests().len(), 3, "three attempts");
+}
+
+// P22
+#[tokio::test(start_paused = true)]
+async fn tokens_of_attempts_that_failed_are_counted() {
+    let lost = || failing(ErrorKind::Overloaded).costing(Usage::new(40, 2));
+    let said = || Turn::text("x").costing(Usage::new(10, 5));
+    let one = |turn: Turn| scripted([turn]).1;
+    let retried = layered(scripted([lost(), said()]).1, Retry::new(RetryPolicy::new()));
+    let switched = layered(one(lost()), Fallback::new([one(lost()), one(said())]));
+    for (model, spent) in [(retried, Usage::new(50, 7)), (switched, Usage::new(90, 9))] {
+        let done = model.complete(ask()).await.unwrap();
+        assert_eq!((done.usage, done.answered), (spent, Some(Box::new(Usage::new(10, 5)))));
+    }
+    let retried = layered(scripted((0..3).map(|_| lost())).1, Retry::new(RetryPolicy::new()));
+    let switched = layered(one(lost()), Fallback::new([one(lost()), one(lost())]));
+    for model in [retried, switched] {
+        assert_eq!(model.complete(ask()).await.unwrap_err().usage(), Some(&Usage::new(120, 6)));
+    }
+    let minute = Duration::from_secs(60);
+    let limited = RateLimit::new(100, minute).with_tokens(35, minute);
+    let limited = layered(scripted([lost(), said()]).1, limited);
+    let started = Instant::now();
+    limited.complete(ask()).await.unwrap_err();
+    limited.complete(ask()).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 12, "seven tokens are overdrawn");
 }
 
 #[tokio::test]
@@ -227,6 +253,35 @@ async fn documents_are_routed_anew_for_the_model_that_answers() {
         let seen = seen_documents(request.api.unwrap(), request.json.as_deref().unwrap());
         assert_eq!(seen.len(), 1, "{:?}", request.json);
         assert!(seen[0].sha256.is_some(), "the bytes arrived");
+    }
+}
+
+// C25: what the agent's report tells of is the first model's routing
+#[tokio::test]
+async fn documents_that_the_model_that_answers_is_not_shown_are_told() {
+    let file = |n: usize| {
+        let pdf = Document::from_bytes(format!("%PDF-1.4 {n}").into_bytes(), "application/pdf");
+        UserPart::Document(pdf.with_file_name(format!("{n}.pdf")))
+    };
+    for (count, told) in [(0, 0), (2, 2), (11, 9)] {
+        let mut event = UserMessage::new((0..count).map(file).chain(UserPart::text("They came.")).map(Some));
+        event.origin = UserOrigin::Event;
+        let first = ScriptedModel::new([failing(ErrorKind::Overloaded)])
+            .with_capabilities_of("anthropic", "claude-opus-4-8");
+        let chain = layered(first, Fallback::new([scripted([Turn::text("Nothing.")]).1]));
+        let options = RouteOptions::new();
+        let window = [Message::User(event).shared()];
+        let routed =
+            route(&window, chain.capabilities(), &ToolSet::default(), &Materials::new(), &options).unwrap();
+        assert_eq!(routed.report.count(DocumentOutcome::Native), count);
+        let done = chain.complete(ChatRequest::new(routed.messages)).await.unwrap();
+        let notes = done.degradations.iter().filter(|one| one.option == "documents");
+        let notes: Vec<_> = notes.map(|one| one.note.as_str()).collect();
+        assert_eq!(notes.len(), told, "{notes:?}");
+        if let Some(note) = notes.first() {
+            assert!(note.starts_with("scripted/model: 0.pdf (application/pdf): note, "), "{note}");
+        }
+        assert_eq!(notes.last().is_some_and(|note| note.contains("3 more")), count == 11, "{notes:?}");
     }
 }
 

@@ -12,6 +12,7 @@ mod http;
 mod layers;
 mod names;
 mod registry;
+mod spent;
 mod text_replies;
 mod text_tools;
 mod text_tools_apis;

@@ -91,6 +91,9 @@ fn a_wrong_configuration_says_where() {
     assert!(problem("[providers.x]\nkee = 1").to_string().contains("the profile x is not valid"));
     assert!(problem("[capabilities.x]\nuser = 1").to_string().contains("the capability row x"));
     assert!(matches!(problem("[models]\n'a/b' = 'offline/x'"), ConfigError::Name(_)));
+    // The characters `${KEY}` would be sent as the key.
+    let unfilled = problem("[providers.x]\nheaders = { X-Api-Key = '${KEY}' }").to_string();
+    assert!(unfilled.contains("the profile x") && unfilled.contains("${KEY}"), "{unfilled}");
     // Names that lead in a circle end somewhere.
     let circle = Registry::empty().with_name("a", "b").with_name("b", "a");
     assert!(matches!(circle.model("a").unwrap_err().reason, Unresolved::NotAModel(_)));

@@ -8,7 +8,7 @@ use attache_core::{
     ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_models::{Layer, LeakedCalls, TextTools, layered};
-use attache_testkit::{ScriptedModel, Turn};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -134,6 +134,44 @@ async fn the_usage_of_a_reply_that_stops_behind_its_action_is_known() {
         assert_eq!(calls(&done), [("pay".to_owned(), json!({"to": "Bob"}))]);
         assert_eq!(done.usage != Usage::default(), is_known);
     }
+}
+
+#[tokio::test]
+async fn a_reply_that_was_asked_for_again_makes_no_conversation_longer() {
+    let turns = [Turn::text("Hm."), Turn::text("Final Answer: Yes.").costing(Usage::new(14, 3))];
+    let model = ScriptedModel::new(turns).unverified();
+    let request = asked().with_tools(tools());
+    let (_, _, done) = replied(model, TextTools::new().always(), request.clone()).await;
+    assert_eq!((done.usage, done.answered), (Usage::new(24, 8), Some(Box::new(Usage::new(14, 3)))));
+    let failing = Turn::empty().then_error(ErrorKind::Overloaded).costing(Usage::new(7, 0));
+    let model = layered(ScriptedModel::new([Turn::text("Hm."), failing]), TextTools::new().always());
+    let error = model.complete(request).await.unwrap_err();
+    assert_eq!(error.usage(), Some(&Usage::new(17, 5)));
+}
+
+// A28: an API that is given stops knows no fences
+#[tokio::test]
+async fn an_answer_that_a_stop_may_have_cut_says_so() {
+    let corpus: Vec<Value> = serde_json::from_str(include_str!("../text/corpus.json")).unwrap();
+    let tools =
+        ["search", "add", "getOrders", "files.read"].map(|name| ToolDefinition::new(name, "", json!({})));
+    let mut marked = 0;
+    for sample in corpus.iter().filter(|sample| sample["answer"].is_string()) {
+        let text = sample["text"].as_str().unwrap().to_owned();
+        let finish = if sample["cut"] == true { FinishReason::Length } else { FinishReason::Stop };
+        let model = FunctionModel::new(move |request: &ChatRequest, _| {
+            let stops = request.settings.stop.iter().flatten();
+            let end = stops.filter_map(|stop| text.find(stop.as_str())).min().unwrap_or(text.len());
+            Turn::text(&text[..end]).finishing(finish.clone())
+        });
+        let layer = TextTools::new().always().with_hints(0);
+        let request = asked().with_tools(ToolSet::new(tools.clone()).unwrap());
+        let (_, said, done) = replied(model.unverified(), layer, request).await;
+        let note = done.degradations.iter().find(|one| one.option == "text_tools");
+        assert!(note.is_some() || said == sample["answer"].as_str().unwrap(), "{sample}: {said}");
+        marked += usize::from(note.is_some());
+    }
+    assert_eq!(marked, 1, "the one that holds a stop in a fence");
 }
 
 #[tokio::test]

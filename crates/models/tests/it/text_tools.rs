@@ -146,11 +146,22 @@ async fn the_tools_and_the_format_follow_the_instructions_of_the_agent() {
 // A77
 #[tokio::test]
 async fn answers_come_in_the_language_that_is_asked_for() {
-    let model = ScriptedModel::new([answer("Hallo.")]);
-    let handle = layered(model.clone(), TextTools::new().always().with_language("German"));
-    let agent = Agent::builder(handle).tool(double()).build().unwrap();
-    agent.run("Hi").outcome().await.unwrap();
-    assert!(texts(&model.requests()[0])[0].ends_with("Write your final answer in German."));
+    for (in_text, has_tool) in [(true, true), (true, false), (false, true), (false, false)] {
+        let model =
+            ScriptedModel::new([if in_text && has_tool { answer("Hallo.") } else { Turn::text("Hallo.") }]);
+        let model = if in_text { model } else { model.with_capabilities_of("openai-chat", "gpt-4o") };
+        let layer = TextTools::new().with_language("German");
+        let layer = if in_text { layer.always() } else { layer };
+        let mut agent = Agent::builder(layered(model.clone(), layer)).system("Be kind.");
+        if has_tool {
+            agent = agent.tool(double());
+        }
+        assert_eq!(agent.build().unwrap().run("Hi").outcome().await.unwrap().text, "Hallo.");
+        let [system, user] = &texts(&model.requests()[0])[..] else { panic!("two messages") };
+        assert!(system.starts_with("system: Be kind.\n\n"), "{system}");
+        assert!(system.ends_with("\n\nWrite your final answer in German."), "{system}");
+        assert_eq!(user, "user: Hi");
+    }
 }
 
 // A30

@@ -1,7 +1,9 @@
 //! Where models are reached: Anthropic's own API, or Vertex AI.
 
-use attache_core::{ModelCapabilities, ProviderError, Secret};
-use attache_transport::{Auth, Environment, RequestParts, google_auth, join_url, missing_key, vertex_host};
+use attache_core::{ModelCapabilities, Secret};
+use attache_transport::{
+    Auth, Environment, RequestParts, google_auth, join_url, missing_key, missing_project, vertex_host,
+};
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
@@ -122,8 +124,4 @@ impl Platform {
             Self::Vertex { .. } => parts.with_secret_header(AUTHORIZATION, "Bearer ", key),
         }
     }
-}
-
-fn missing_project() -> ProviderError {
-    configuration("no project for vertex: set GOOGLE_CLOUD_PROJECT")
 }

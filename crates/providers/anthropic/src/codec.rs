@@ -46,7 +46,9 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, MessagesCodec>;
 /// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
 /// * The container in which the provider ran code is kept as a part of kind `container`. While the turn goes on, its id
 ///   goes back as the member of that name; `extra_body` may add to it or name another.
-/// * The stop sequence that a reply met is the entry `stopSequence` of its metadata.
+/// * The stop sequence that a reply met is the entry `stopSequence` of its metadata. So are `stopDetails`, as the category
+///   of a refusal, `appliedEdits`, what the API cleared from the context, and, where `extra_body` asks for them,
+///   `diagnostics` and `inputTransformations`.
 /// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
 /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
 ///   less.

@@ -8,7 +8,9 @@ mod tools;
 use attache_core::json::merge_members;
 use attache_core::settings::{CachePolicy, RequestHeaders};
 use attache_core::{AssistantPart, Message, ModelSettings, Secret};
-use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
+use attache_transport::claude::{
+    CachePlaces, Conversation, cache_policy, cites, keeps_an_hour, strict_forms,
+};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
     extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
@@ -87,18 +89,26 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
         options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version));
     }
 
-    let marker = match cache_policy(request, settings, codec.capabilities(), "markers", &mut refusals)? {
-        CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
-        CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
+    // The caller's own markers among the tools take the place of ours there.
+    let own = more_tools.iter().filter_map(|tool| tool.get("cache_control")).filter(|own| !own.is_null());
+    let own: Vec<&Value> = own.collect();
+    let whole = options.members.get("cache_control");
+    let policy = cache_policy(request, settings, codec.capabilities(), "markers", &own, &mut refusals)?;
+    let marker = match policy {
+        // That of the whole request stands behind ours, and an hour may not stand behind five minutes.
+        CachePolicy::Short if settings.cache.is_some() || !whole.is_some_and(keeps_an_hour) => {
+            Some(r#","cache_control":{"type":"ephemeral"}"#)
+        }
+        CachePolicy::Short | CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
         _ => None,
     };
     let system =
         system_blocks(settings, &request.messages, state.plan.leading(), r#"{"type":"text","text":"#);
     let has_tools = !tools.is_empty() || !more_tools.is_empty();
-    // A `cache_control` of the whole request is one of them.
-    let spent = usize::from(options.members.contains_key("cache_control"));
+    let spent = own.len() + usize::from(whole.is_some());
+    let cached_tools = has_tools && own.is_empty();
     let places = match marker {
-        Some(_) => CachePlaces::place(&request.messages, &state.log, has_tools, !system.is_empty(), spent),
+        Some(_) => CachePlaces::place(&request.messages, &state.log, cached_tools, !system.is_empty(), spent),
         None => CachePlaces::default(),
     };
     let mark = |wanted: bool| if wanted { marker.unwrap_or_default() } else { "" };
@@ -216,8 +226,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
         }
         out.push_str(&value.to_string());
     }
-    let marked = more.last().is_some_and(|tool| tool.get("cache_control").is_some());
-    if !marker.is_empty() && !marked && out.ends_with('}') {
+    if !marker.is_empty() && out.ends_with('}') {
         out.pop();
         out.push_str(marker);
         out.push('}');

@@ -67,6 +67,8 @@ struct Event<'a> {
     content_block: Option<&'a RawValue>,
     message: Option<Envelope<'a>>,
     usage: Option<&'a RawValue>,
+    context_management: Option<&'a RawValue>,
+    input_transformations: Option<&'a RawValue>,
 }
 
 impl EventDecoder for Events {
@@ -84,11 +86,11 @@ impl EventDecoder for Events {
         if let Some((index, piece)) = piece(json) {
             return reply.blocks.piece(index, piece, out);
         }
-        let read = serde_json::from_slice(event.data);
-        let Event { kind, index: Count(index), delta, content_block, message, usage } = match read {
+        let read: Event<'_> = match serde_json::from_slice(event.data) {
             Ok(read) => read,
             Err(cause) => return foreign(event.data, cause),
         };
+        let Event { kind, index: Count(index), delta, content_block, message, .. } = read;
         // Events without a type are other people's: some gateways send metrics.
         match kind.as_ref().map_or("", |kind| &kind.0) {
             "content_block_delta" => {
@@ -112,7 +114,9 @@ impl EventDecoder for Events {
                     Some(Err(cause)) => return foreign(event.data, cause),
                     delta => reply.envelope(delta.and_then(Result::ok).unwrap_or_default(), out)?,
                 }
-                reply.used(usage);
+                reply.managed(read.context_management);
+                reply.transformed(read.input_transformations);
+                reply.used(read.usage);
                 Ok(())
             }
             "message_stop" => {

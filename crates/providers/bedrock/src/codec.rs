@@ -57,7 +57,9 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, ConverseCodec>;
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time,
 ///   where the model has cache points.
 /// * Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) are merged over others, but tools are added behind the request's tools.
-///   So guardrails, service tiers and fields of a model's own are asked for.
+///   So guardrails, service tiers and fields of a model's own are asked for. The answers of the API to them stand in the
+///   metadata of the reply under its names, `trace`, `serviceTier`, `performanceConfig` and
+///   `additionalModelResponseFields`; of these, the stop sequence that was met is the entry `stopSequence`.
 ///
 /// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the
 /// rest is skipped. A reply without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with

@@ -1,7 +1,8 @@
 //! Errors of the API: before a stream, inside it, and as JSON under status 200 (bedrock.md 8).
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, kind_of_status, one_line, tells_of_full_window};
+use attache_transport::lenient::{Object, Text};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status, one_line, tells_of_full_window};
 use serde::Deserialize;
 
 pub(crate) use attache_transport::configuration;
@@ -21,7 +22,7 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
         return match code {
             Some(code) => {
                 let kind = kind_of(&code, "").unwrap_or(error.kind());
-                response.error(kind, error.message()).with_code(code)
+                response.error(kind, explained(&code).unwrap_or(error.message())).with_code(code)
             }
             None => error,
         };
@@ -48,7 +49,8 @@ pub(crate) fn frame(code: Option<&str>, message: Option<&str>) -> ProviderError 
 
 fn coded(code: Option<String>, message: Option<&str>, original: Option<&str>) -> ProviderError {
     let filled = |text: &&str| !text.trim().is_empty();
-    let text = message.filter(filled).or(original.filter(filled)).or(code.as_deref());
+    let named = || code.as_deref().map(|code| explained(code).unwrap_or(code));
+    let text = message.filter(filled).or(original.filter(filled)).or_else(named);
     let text = text.unwrap_or("the provider reported an error without saying which").to_owned();
     let text = text.as_str();
     let kind = code.as_deref().and_then(|code| kind_of(code, text)).or_else(|| kind_of_message(text));
@@ -58,17 +60,19 @@ fn coded(code: Option<String>, message: Option<&str>, original: Option<&str>) ->
 
 /// Reads a JSON body under status 200 that is no reply.
 pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
-    match Body::parse(json) {
+    let error = match Body::parse(json) {
         Some(Body { code: Some(code), message, .. }) => coded(Some(code), message.as_deref(), None),
         Some(Body { message: Some(message), .. }) => coded(None, Some(&message), None),
         _ => match ErrorBody::parse(json) {
             Some(body) if body.message.is_some() => body.to_error(),
             _ => ProviderError::new(ErrorKind::Malformed, "the reply is not a message of the API"),
         },
-    }
+    };
+    error.with_response_body(excerpt(json))
 }
 
-/// An error object: `{"message"}`, with `__type` from some of the services in front.
+/// An error object: `{"message"}`, with `__type` from some of the services in front, which one of them puts into
+/// `Output`.
 #[derive(Default)]
 struct Body {
     code: Option<String>,
@@ -79,7 +83,7 @@ struct Body {
 impl Body {
     fn parse(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Wire {
+        struct Wire<'a> {
             message: Option<String>,
             #[serde(rename = "Message")]
             upper: Option<String>,
@@ -87,8 +91,17 @@ impl Body {
             kind: Option<String>,
             #[serde(rename = "originalMessage")]
             original: Option<String>,
+            #[serde(rename = "Output", default, borrow)]
+            output: Object<Output<'a>>,
         }
-        let Wire { message, upper, kind, original } = serde_json::from_slice(json).ok()?;
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Output<'a> {
+            #[serde(rename = "__type", borrow)]
+            kind: Text<'a>,
+        }
+        let Wire { message, upper, kind, original, output } = serde_json::from_slice(json).ok()?;
+        let kind = kind.or_else(|| output.0?.kind.filled());
         let filled = |text: &String| !text.trim().is_empty();
         Some(Self {
             code: kind.map(|kind| plain(&kind)).filter(filled),
@@ -134,6 +147,13 @@ fn kind_of(code: &str, message: &str) -> Option<ErrorKind> {
     })
 }
 
+/// The words for an exception that comes with none.
+fn explained(code: &str) -> Option<&'static str> {
+    code.to_ascii_lowercase()
+        .starts_with("unknownoperation")
+        .then_some("this address has no such operation: check the base URL")
+}
+
 /// The API's messages about requests that it does not take.
 fn kind_of_message(message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
@@ -151,7 +171,7 @@ fn kind_of_message(message: &str) -> Option<ErrorKind> {
     }
 }
 
-const HISTORY: [&str; 14] = [
+const HISTORY: [&str; 15] = [
     "is blank",
     "must contain non-whitespace text",
     "object at messages.",
@@ -163,6 +183,7 @@ const HISTORY: [&str; 14] = [
     "toolconfig field must be defined",
     "cannot contain reasoning content",
     "duplicate document names",
+    "documents in a request",
     "`tool_use` ids",
     "invalid `signature`",
     "thinking.signature",

@@ -15,7 +15,7 @@ use attache_core::settings::CachePolicy;
 use attache_transport::claude::{CachePlaces, Conversation, cache_policy, cites, strict_forms};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag, StrictForms,
-    extra_tools, forbid, head, invalid_history, system_blocks, with_kept,
+    extra_tools, forbid, head, invalid_history, system_blocks, unsupported, with_kept,
 };
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
@@ -67,7 +67,9 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
     check_ends(state, ask, &options)?;
     let forms = strict_forms(&request.tools, settings, codec.capabilities(), options.structured);
     let extra = Extra::read(&settings.extra_body)?;
-    let point = cache_point(ask, &mut refusals)?;
+    // The caller's own points among the tools take the place of ours there.
+    let own: Vec<&Value> = extra.tools.iter().filter_map(|tool| tool.get("cachePoint")).collect();
+    let point = cache_point(ask, &own, &mut refusals)?;
     let tool_config = tool_config(state, ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
     merge_members(&mut options.additional, &extra.additional);
     if !options.additional.is_empty() {
@@ -77,12 +79,10 @@ fn encode(state: &mut State, ask: Ask<'_>, mut parts: RequestParts) -> Result<En
     merge_members(&mut options.members, &extra.members);
 
     let system = system_blocks(settings, &request.messages, state.plan.leading(), r#"{"text":"#);
-    // The caller's own points among the tools take the place of ours there.
-    let spent = extra.tools.iter().filter(|tool| tool.get("cachePoint").is_some()).count();
-    let cached_tools = codec.family().cached_tools && tool_config.is_some() && spent == 0;
+    let cached_tools = codec.family().cached_tools && tool_config.is_some() && own.is_empty();
     let cached_system = codec.capabilities().system && !system.is_empty();
     let places = match point {
-        Some(_) => CachePlaces::place(&request.messages, &state.log, cached_tools, cached_system, spent),
+        Some(_) => CachePlaces::place(&request.messages, &state.log, cached_tools, cached_system, own.len()),
         None => CachePlaces::default(),
     };
     let mark = |wanted: bool| if wanted { point.unwrap_or_default() } else { "" };
@@ -119,6 +119,11 @@ fn messages(state: &mut State, ask: Ask<'_>, cites: bool) -> Result<()> {
     let messages = &request.messages;
     state.plan.extend(messages, &request.tools, codec);
     let plan = &state.plan;
+    let (held, most) = (plan.files(), codec.capabilities().files.max_files);
+    if let Some(most) = most.filter(|most| held > *most) {
+        let message = format!("a request to Converse holds at most {most} documents, this one has {held}");
+        return Err(unsupported(message));
+    }
     let is_said = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
     let ending = messages.len().checked_sub(1).filter(|_| messages.last().is_some_and(is_said));
     let renderer = Renderer { codec, tools: &request.tools, plan, ending, cites };
@@ -236,9 +241,9 @@ impl Extra {
 }
 
 /// A cache point, as a block behind others; `None` where none are wanted.
-fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>> {
+fn cache_point(ask: Ask<'_>, own: &[&Value], refusals: &mut Refusals<'_>) -> Result<Option<&'static str>> {
     let capabilities = ask.codec.capabilities();
-    Ok(match cache_policy(ask.request, ask.settings, capabilities, "points", refusals)? {
+    Ok(match cache_policy(ask.request, ask.settings, capabilities, "points", own, refusals)? {
         CachePolicy::Long if capabilities.long_cache => {
             Some(r#",{"cachePoint":{"type":"default","ttl":"1h"}}"#)
         }

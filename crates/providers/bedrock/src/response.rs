@@ -5,11 +5,13 @@ mod citations;
 mod usage;
 mod wire;
 
+use attache_core::message::Metadata;
 use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, Usage};
 use attache_transport::claude::{self, Blocks};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use self::block::Own;
 pub(crate) use self::wire::{Delta, Whole};
@@ -22,13 +24,15 @@ pub(crate) struct Reply {
     pub(crate) blocks: Blocks<Own>,
     usage: Usage,
     stop_reason: Option<String>,
+    metadata: Metadata,
 }
 
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
         let blocks = Blocks::new(citations::citation);
-        Self { reading, blocks, usage: Usage::default(), stop_reason: None }
+        let (usage, metadata) = (Usage::default(), Metadata::new());
+        Self { reading, blocks, usage, stop_reason: None, metadata }
     }
 
     /// Takes a block of a whole reply.
@@ -48,17 +52,29 @@ impl Reply {
         }
     }
 
-    /// Takes the reason for the end.
-    pub(crate) fn stopped(&mut self, reason: Option<JsonStr<'_>>) {
-        if let Some(reason) = reason.and_then(JsonStr::into_filled) {
-            self.stop_reason = Some(reason);
+    /// Takes the reason for the end, the token counts, and what the caller asked to be told.
+    pub(crate) fn end(&mut self, ending: Whole<'_>) {
+        self.stop_reason =
+            ending.stop_reason.and_then(JsonStr::into_filled).or_else(|| self.stop_reason.take());
+        if let Some(usage) = ending.usage.and_then(usage::normalised) {
+            self.usage = usage;
         }
+        let mut fields = read(ending.additional_model_response_fields);
+        if let Some(Value::Object(fields)) = &mut fields
+            && let Some(sequence @ Value::String(_)) = fields.shift_remove("stop_sequence")
+        {
+            self.tell("stopSequence", Some(sequence));
+        }
+        self.tell("additionalModelResponseFields", fields);
+        self.tell("trace", read(ending.trace));
+        self.tell("performanceConfig", read(ending.performance_config));
+        self.tell("serviceTier", read(ending.service_tier));
     }
 
-    /// Takes the token counts.
-    pub(crate) fn used(&mut self, usage: Option<&RawValue>) {
-        if let Some(usage) = usage.and_then(usage::normalised) {
-            self.usage = usage;
+    fn tell(&mut self, name: &str, value: Option<Value>) {
+        let says_nothing = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        if let Some(value) = value.filter(|value| !says_nothing(value)) {
+            self.metadata = std::mem::take(&mut self.metadata).with(name, value);
         }
     }
 
@@ -76,17 +92,25 @@ impl Reply {
     /// The finished reply; `cut` if it never came to its end. The value that is left is empty.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
+        if !cut && reason == FinishReason::Length {
+            self.blocks.reach_limit();
+        }
         let cut = cut
             || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
         let parts = self.blocks.finish(cut, &self.reading, &mut ChunkSink::new());
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
         citations::read(&mut message);
+        message.metadata = std::mem::take(&mut self.metadata);
         let reason = reason.for_message(message.has_tool_calls());
         let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
         completion.raw_finish_reason = self.stop_reason.take();
         completion.degradations = std::mem::take(&mut self.reading.degradations);
         completion
     }
+}
+
+fn read(raw: Option<&RawValue>) -> Option<Value> {
+    serde_json::from_str(raw?.get()).ok()
 }
 
 /// The meaning of a `stopReason`. Only the message tells if there are calls: some models say `end_turn` with calls in it.

@@ -2,7 +2,7 @@
 
 use attache_core::Completion;
 use attache_transport::claude::Piece;
-use attache_transport::{BodyForm, ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
+use attache_transport::{BodyForm, ChunkSink, EventDecoder, JsonCursor, Reading, SseEvent};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -34,18 +34,6 @@ struct BlockStart<'a> {
     index: Option<u64>,
     #[serde(borrow)]
     start: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct MessageStop<'a> {
-    #[serde(borrow, rename = "stopReason")]
-    stop_reason: Option<JsonStr<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
 }
 
 impl Events {
@@ -91,14 +79,12 @@ impl Events {
                 Ok(())
             }
             "messageStop" => {
-                let MessageStop { stop_reason } = read(payload)?;
-                reply.stopped(stop_reason);
+                reply.end(read(payload)?);
                 self.stopped = true;
                 Ok(())
             }
             "metadata" => {
-                let Metadata { usage } = read(payload)?;
-                reply.used(usage);
+                reply.end(read(payload)?);
                 if self.stopped { self.done(out) } else { Ok(()) }
             }
             // The start of the message, and events of a later version of the API.
@@ -146,8 +132,7 @@ impl EventDecoder for Events {
         for block in blocks {
             self.reply.block(block, out)?;
         }
-        self.reply.stopped(whole.stop_reason);
-        self.reply.used(whole.usage);
+        self.reply.end(whole);
         self.done(out)
     }
 

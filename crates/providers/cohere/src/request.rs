@@ -9,7 +9,7 @@ use std::sync::Arc;
 use attache_core::{Message, ModelCapabilities, ProviderError, ToolSet};
 use attache_transport::{
     EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked, behind,
-    described, invalid_history as invalid, is_same, own_system, tail, with_kept,
+    count_leading, described, invalid_history as invalid, is_same, system_texts, tail, with_kept,
 };
 use http::header::AUTHORIZATION;
 use serde_json::json;
@@ -68,12 +68,14 @@ impl State {
         self.log.check_pairing(&ask.request.messages)?;
         let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported).saying("left out");
         let options = options::members(ask, &mut refusals)?;
-        self.render(ask)?;
+        let leading = count_leading(&ask.request.messages);
+        self.render(ask, leading)?;
 
         let mut head = self.head.clone();
         let has_items = self.log.first_role().is_some();
-        if let Some(text) = own_system(ask.settings) {
-            head.push_str(&json!({"role": "system", "content": text}).to_string());
+        let system: Vec<&str> = system_texts(ask.settings, &ask.request.messages, leading).collect();
+        if !system.is_empty() {
+            head.push_str(&json!({"role": "system", "content": system.join("\n\n")}).to_string());
             if has_items {
                 head.push(',');
             }
@@ -84,18 +86,19 @@ impl State {
         Ok(EncodedRequest::new(parts, refusals.into_recorded()))
     }
 
-    /// Renders the messages that the log does not hold.
-    fn render(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+    /// Renders the messages that the log does not hold. Instructions in the first `leading` of them stand in the head.
+    fn render(&mut self, ask: Ask<'_>, leading: usize) -> Result<(), ProviderError> {
         let messages = &ask.request.messages;
         // Results are written with the ids of the calls before them.
         let variant = |at: usize, message: &Message| match message {
             Message::ToolResults(_) => behind(messages, at),
+            Message::System(_) => u64::from(at < leading),
             _ => 0,
         };
         let renderer = Renderer { codec: ask.codec, tools: &ask.request.tools };
         self.log.sync(messages, variant, |at, message, out| {
             let written = match message {
-                Message::System(system) => renderer.system(system, out),
+                Message::System(system) => at >= leading && renderer.instructions(system, out),
                 Message::User(user) => renderer.user(user, out)?,
                 Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
                 Message::ToolResults(results) => match asked(messages, at) {

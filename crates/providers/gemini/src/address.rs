@@ -1,7 +1,9 @@
 //! Where models are reached: the Gemini API, or Vertex AI (gemini.md 1).
 
-use attache_core::{ProviderError, Secret};
-use attache_transport::{Auth, Environment, RequestParts, google_auth, join_url, vertex_host};
+use attache_core::Secret;
+use attache_transport::{
+    Auth, Environment, RequestParts, google_auth, join_url, missing_project, vertex_host,
+};
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
@@ -141,10 +143,6 @@ impl Platform {
             _ => parts.with_secret_header(HeaderName::from_static("x-goog-api-key"), "", key),
         }
     }
-}
-
-fn missing_project() -> ProviderError {
-    configuration("no project for vertex: set GOOGLE_CLOUD_PROJECT")
 }
 
 /// The part before the version that a base URL ends in, and the version; `None` if it ends in none.

@@ -94,7 +94,7 @@ impl GenerateCodec {
     /// The first failure; the others have been deleted nevertheless.
     ///
     /// # Cancellation
-    /// What was not deleted by then ends by itself, at the latest an hour after its last use.
+    /// A cache that was not deleted by then ends by itself, at the latest an hour after its last use.
     pub async fn delete_caches(&self, network: &Network) -> Result<usize, ProviderError> {
         let (request, settings) = (ChatRequest::default(), ModelSettings::new());
         let ask = attache_transport::Ask::new(&request, &settings, network.auth().key()).of(self);

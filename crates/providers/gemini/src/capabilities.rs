@@ -2,10 +2,17 @@
 
 use attache_core::ModelCapabilities;
 use attache_core::capability::ReasoningReplay;
+use serde_json::Value;
 
 /// True if the first call of each step must carry a signature.
 pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
     capabilities.reasoning_replay == ReasoningReplay::Required
+}
+
+/// True if the first word of the model in each turn, and each of its images, must carry a signature: the one cell below
+/// `wire` (gemini.md 4).
+pub(crate) fn signs_all(capabilities: &ModelCapabilities) -> bool {
+    capabilities.wire.get("signs_all") == Some(&Value::Bool(true))
 }
 
 /// True if two ids name the same model. An id may be a resource path.
@@ -23,6 +30,21 @@ mod tests {
     use attache_core::capability::Matrix;
 
     use super::*;
+
+    #[test]
+    fn wire_cells_of_the_bundled_table_are_known() {
+        let signs = |family: &str| {
+            let rows = Matrix::bundled().patterns(family).into_iter();
+            let rows = rows.map(|pattern| Matrix::bundled().resolve(family, &pattern.replace('*', "")));
+            let rows = rows.filter(|row| !row.wire.is_empty());
+            let signed = rows.map(|row| {
+                assert!(row.wire.len() == 1 && row.wire.get("signs_all").is_some_and(Value::is_boolean));
+                signs_all(&row)
+            });
+            signed.collect::<Vec<_>>()
+        };
+        assert_eq!((signs("gemini"), signs("vertex")), (vec![true; 2], vec![false; 2]));
+    }
 
     #[test]
     fn names() {

@@ -41,7 +41,8 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, GenerateCodec>;
 /// * Neighbours of one role share a content, but the results of a turn stand alone in theirs. A conversation that
 ///   begins with the model gets a note of the user in front.
 /// * A signature goes back unchanged on the part that it came with, to the model that signed. Where a model demands one
-///   and the history has none of its own, the documented stand-in is sent.
+///   (on calls, or as Gemini 3's image models on texts and images, too) and the history has none of its own, the
+///   documented stand-in is sent.
 /// * A result is an object: `{"output": …}`, `{"error": …}`, or the tool's own object.
 /// * Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) replace others, but `tools` are added behind the request's tools and
 ///   objects are merged at every depth: `{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}` has the API
@@ -56,7 +57,12 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, GenerateCodec>;
 /// Of a reply, unknown members, parts and reasons to finish are no errors: parts are kept verbatim, in place. A blocked
 /// prompt is [`ErrorKind::Refused`](attache_core::ErrorKind::Refused), a call that the model could not write a retryable
 /// [`ErrorKind::Malformed`](attache_core::ErrorKind::Malformed). Metadata of searches and citations stand behind the
-/// parts, under the API's names, and never go back.
+/// parts, under the API's names, and never go back. The likelihood of tokens, where `extra_body` asks for it, is
+/// the entry `logprobs` of the reply's metadata, a list of each `logprobsResult`. A reply that reached the tokens of one
+/// request ends with [`FinishReason::Length`](attache_core::FinishReason::Length), and `continuationToken` of its metadata
+/// goes on with it: as the member of that name in `extra_body`, the same request brings the rest. Of one that was
+/// filtered, `finishMessage` and `safetyRatings` stand there. The transcription of sound is the text of a reply that has
+/// no other.
 ///
 /// ```
 /// use attache_core::{ChatRequest, Message, ModelSettings};

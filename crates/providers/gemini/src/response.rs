@@ -2,18 +2,19 @@
 
 mod candidate;
 mod citations;
+mod grounding;
 mod message;
 mod usage;
 mod wire;
 
 use attache_core::{Completion, Degradation, ErrorKind, FinishReason, ProviderError, ToolSet};
-use attache_transport::{ChunkSink, Reading};
+use attache_transport::{ChunkSink, Reading, excerpt};
 
 use self::candidate::Candidate;
 use self::message::{Message, finish_reason};
 use self::usage::Tokens;
-use self::wire::Feedback;
 pub(crate) use self::wire::{Chunk, Delta};
+use self::wire::{Feedback, read};
 use crate::error::{self, Result, malformed};
 
 /// The most candidates of a reply.
@@ -57,9 +58,12 @@ impl Reply {
             let (tools, candidate) = self.candidate(index)?;
             candidate.take(given, tools, out)?;
         }
-        let Feedback { block_reason, block_reason_message } = chunk.prompt_feedback.0.unwrap_or_default();
-        if let Some(reason) = block_reason.filled() {
-            self.blocked = Some(error::blocked(&reason, &block_reason_message.filled().unwrap_or_default()));
+        if let Some(raw) = chunk.prompt_feedback {
+            let Feedback { block_reason, block_reason_message } = read(raw);
+            if let Some(reason) = block_reason.filled() {
+                let error = error::blocked(&reason, &block_reason_message.filled().unwrap_or_default());
+                self.blocked = Some(error.with_response_body(excerpt(raw.get().as_bytes())));
+            }
         }
         match &self.blocked {
             // Nothing follows a blocked prompt.
@@ -88,7 +92,7 @@ impl Reply {
     /// Ends the reply.
     ///
     /// # Errors
-    /// What the API reports as a reason to finish and is none.
+    /// An end that the API reports as a reason to finish, although it is no answer.
     pub(crate) fn finish(&mut self, out: &mut ChunkSink) -> Result<()> {
         self.refused()?;
         self.failed()?;

@@ -1,20 +1,21 @@
 //! A deterministic extractive model: no key, no network, no weights.
 //!
-//! [`OfflineModel`] stands behind the same [`LlmProvider`](attache_core::LlmProvider) trait as the models of
-//! providers, so that an agent with real tools and real documents runs on any machine, in tests and demonstrations.
-//! **It is no language model.** It writes no sentence of its own but the frame around quotes:
+//! [`OfflineModel`] implements the same [`LlmProvider`](attache_core::LlmProvider) trait as the models of providers, so
+//! that an agent with real tools and real documents runs on any machine, in tests and demonstrations. **It is not a
+//! language model.** It writes no sentences of its own except the frame around quotes:
 //!
-//! - It picks tools by matching the question against their names, descriptions and parameter schemas, and fills
-//!   arguments from the user's words, from earlier results and from what listings name. Tools that change something
-//!   are called only when the question begins with their verb. An identical call is never made twice, nor more than
-//!   64 for one question. (Where the caller forces a tool, what nobody said is filled with what its schema allows.)
-//! - When it has material, it quotes what matches best: sentences, pairs of label and value, rows of tables, each with
-//!   its file and page, one line for each fact that is asked for. Amounts in rows are added up where the question asks
-//!   for that, and the line says so.
-//! - It says that it did not find a thing, with the documents that it looked at and those that were not shown to it.
+//! - It selects tools by matching the question against their names, descriptions and parameter schemas, and fills
+//!   arguments from the user's words, from earlier results and from names in listings. Tools that change something are
+//!   called only if the question begins with their verb. An identical call is never made twice, and at most 64 calls
+//!   are made for one question. (If the caller forces a tool, missing values are filled with values that its schema
+//!   allows.)
+//! - When it has material, it quotes the best matches: sentences, pairs of label and value, rows of tables, each with
+//!   its file and page, one line for each requested fact. Amounts in rows are added up if the question asks for that,
+//!   and the line says so.
+//! - If it finds nothing, it says so and lists the documents that it searched and those that were not shown to it.
 //!
-//! Instructions, in system messages or in documents, it does not follow: what documents say is only ever quoted.
-//! Questions may be English or German; what it writes around quotes is English.
+//! It does not follow instructions in system messages or in documents: document content is only ever quoted. Questions
+//! may be in English or German; the text around quotes is English.
 //!
 //! | | |
 //! | --- | --- |

@@ -54,24 +54,24 @@ struct Shared {
 }
 
 impl OfflineModel {
-    /// The model `offline/extractive`.
+    /// Creates the model `offline/extractive`.
     pub fn new() -> Self {
         Self::named(MODEL)
     }
 
-    /// The offline model under a name of the caller's: there is only one model, whatever it is called.
+    /// Creates the offline model with another name: it is the same model under any name.
     pub fn named(model: impl Into<String>) -> Self {
         Self::build(&model.into(), Matrix::bundled(), ModelSettings::new())
     }
 
-    /// Takes the capabilities from another table.
+    /// Uses the capabilities of another table.
     #[must_use]
     pub fn with_matrix(self, matrix: &Matrix) -> Self {
         let settings = self.shared.state.settings();
         Self::build(&self.shared.capabilities.model, matrix, (*settings).clone())
     }
 
-    /// Sets the settings that apply where a request sets none.
+    /// Sets the default settings, which apply where a request sets none.
     #[must_use]
     pub fn with_settings(self, settings: ModelSettings) -> Self {
         self.shared.state.set_settings(settings);

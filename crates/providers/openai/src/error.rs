@@ -151,9 +151,10 @@ const UNPAIRED: [&[&str]; 9] = [
 /// Codes of responses that failed (openai.md B.3), where they are not those of all APIs.
 fn failure_kind(code: &str) -> Option<ErrorKind> {
     Some(match code {
-        "bio_policy" | "misalignment_policy_violation" | "image_content_policy_violation" => {
-            ErrorKind::Refused
-        }
+        "bio_policy"
+        | "cyber_policy"
+        | "misalignment_policy_violation"
+        | "image_content_policy_violation" => ErrorKind::Refused,
         "data_residency_mismatch" => ErrorKind::Permission,
         "vector_store_timeout" => ErrorKind::Timeout,
         "invalid_image"

@@ -6,9 +6,11 @@ mod responses;
 mod thinking;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use attache_core::json::merge_members;
+use attache_transport::shown_url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -35,7 +37,7 @@ pub use thinking::Thinking;
 ///
 /// It names no models: their differences are rows of the capability matrix ([`Matrix`](attache_core::capability::Matrix)), whose
 /// cells below `wire` are members of this table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Profile {
@@ -57,7 +59,7 @@ pub struct Profile {
     pub addresses: Vec<String>,
     /// How requests are authenticated.
     pub key: KeyRules,
-    /// Headers of every request; those of a request's options win.
+    /// Headers of every request; those of a request's options win. Their values are secrets wherever a request is shown.
     pub headers: BTreeMap<String, String>,
     /// Headers that variables hold, if they are set: by the header's name, the variable's; a blank one is
     /// none. (openai.md 0.1)
@@ -90,7 +92,7 @@ pub struct Profile {
     pub reasoning_replay: Replayed,
     /// True if messages with calls have `reasoning_content`: an empty one where none was kept. (openai.md C.1, D 1)
     pub empty_reasoning: bool,
-    /// The meaning of `<think>` tags at the start of an answer.
+    /// The meaning of `<think>` and `<thought>` tags at the start of an answer.
     pub think_tags: ThinkTags,
     /// How reasoning is switched.
     pub thinking: Thinking,
@@ -178,6 +180,19 @@ impl Default for Profile {
             responses: ResponsesRules::default(),
             extra_body: Map::new(),
         }
+    }
+}
+
+/// Values of headers and the credentials of an address are nobody's to read.
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Profile")
+            .field("name", &self.name)
+            .field("api", &self.api)
+            .field("family", &self.family)
+            .field("base_url", &shown_url(&self.base_url))
+            .field("headers", &self.headers.keys())
+            .finish_non_exhaustive()
     }
 }
 

@@ -6,6 +6,26 @@ pub(crate) mod usage;
 use std::borrow::Cow;
 
 use attache_core::FinishReason;
+use attache_core::message::Metadata;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::is_set;
+
+/// The most tool calls of one generation.
+pub(crate) const MAX_CALLS: usize = 1_000;
+
+/// The member that says how likely tokens were, and the entry of the metadata that keeps it.
+pub(crate) const LOGPROBS: &str = "logprobs";
+
+/// Takes a report that the caller asked for, as it came, into the entry of that name. The last one that says something
+/// counts.
+pub(crate) fn reported(metadata: &mut Metadata, name: &str, report: Option<&RawValue>) {
+    let report = report.filter(|raw| is_set(Some(raw)) && raw.get() != "[]");
+    if let Some(report) = report.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) {
+        *metadata = std::mem::take(metadata).with(name, report);
+    }
+}
 
 /// The meaning of a finish reason. Servers have words of their own (openai.md A.5, C.1, C.2, C.6, C.9, C.10, C.15, C.18,
 /// D 60).

@@ -163,7 +163,8 @@ impl Server {
                 .map_err(|_| error::configuration(format!("{name:?} is no header name")))
         };
         for (name, value) in &profile.headers {
-            parts = parts.with_header(named(name)?, value.as_str());
+            // A gateway's key is in one of them, and nobody says which.
+            parts = parts.with_secret_header(named(name)?, "", &Secret::new(value.as_str()));
         }
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             parts = parts.with_secret_header(named(&profile.key.header)?, &profile.key.prefix, key);

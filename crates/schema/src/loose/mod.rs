@@ -1,5 +1,5 @@
-//! Schemas for APIs that know less of JSON Schema and take looser ones: what they do not know moves into descriptions, or
-//! leaves the root.
+//! Looser schemas for APIs with limited JSON Schema support: unsupported keywords are moved into descriptions, or
+//! removed from the root.
 
 mod root;
 
@@ -16,7 +16,7 @@ pub use root::{PlainRoot, bare_root, plain_root};
 /// Levels of nesting; what APIs take is far below.
 const MAX_DEPTH: usize = 64;
 
-/// The keywords that an API knows, beside those that hold schemas, references, `const` and `enum`.
+/// The keywords that an API supports, in addition to those that contain schemas, references, `const` and `enum`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     keywords: &'static [&'static str],
@@ -24,23 +24,23 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// These keywords, and these values of `format`.
+    /// Creates a dialect with these keywords and these values of `format`.
     pub const fn new(keywords: &'static [&'static str], formats: &'static [&'static str]) -> Self {
         Self { keywords, formats }
     }
 }
 
-/// A schema in a dialect, made of another one; see [`loosen`].
+/// A schema converted to a dialect; see [`loosen`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loosened {
     /// The schema.
     pub schema: Value,
-    /// Constraints that the model reads in a description instead of being held to them.
+    /// Constraints that are only in a description and so are not enforced.
     pub unsaid: Vec<Unsaid>,
 }
 
-/// Says a schema in a dialect. A keyword that has no equivalent there moves into the description of its place, so that
+/// Converts a schema to a dialect. A keyword without an equivalent is moved into the description of its place, so that
 /// the model still reads it; `allOf` becomes one schema, `const` an `enum` of one value.
 ///
 /// ```

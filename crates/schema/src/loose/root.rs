@@ -1,4 +1,4 @@
-//! Roots of schemas as APIs take them that know less of JSON Schema there than below.
+//! Schema roots for APIs that support fewer keywords at the root than below it.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ const MAX_DEPTH: usize = 32;
 /// The values and bytes of texts that are looked at or written out: references may lead to more than anybody wrote.
 const MAX_SIZE: usize = 1_000_000;
 
-/// A schema whose root has lost what an API does not take there; see [`plain_root`].
+/// A schema without the keywords that an API does not support at the root; see [`plain_root`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlainRoot {
     /// The schema.
     pub schema: Value,
-    /// The keywords that the root no longer has, or has in a looser form.
+    /// The root keywords that were removed or loosened.
     pub dropped: Vec<&'static str>,
 }
 
-/// A schema without the keywords `refused` and without another type than an object at its root; `None` if it
-/// has none of them. The properties of `anyOf`, `oneOf` and `allOf` stand side by side, those that differ between
-/// branches as a choice; what only some branches require is no longer required.
+/// Returns a schema whose root is an object without the keywords `refused`; `None` if that is already so. The
+/// properties of `anyOf`, `oneOf` and `allOf` are combined, those that differ between branches as a choice; properties
+/// that only some branches require are no longer required.
 pub fn plain_root(schema: &Value, refused: &[&'static str]) -> Option<PlainRoot> {
     let given = schema.as_object()?;
     let mut dropped: Vec<&'static str> =
@@ -197,11 +197,10 @@ fn or(known: &mut Value, other: &Value) {
     }
 }
 
-/// A schema with nothing but `type`, `properties` and `required` at its root: definitions stand where they
-/// are referred to.
+/// Returns a schema with only `type`, `properties` and `required` at its root: definitions are inlined.
 ///
 /// # Errors
-/// The reference that has no end, or leads out of the schema or to more than can be written out.
+/// The reference that is endless, leads outside the schema, or is too large to inline.
 pub fn bare_root(schema: &Value) -> Result<Value, Refusal> {
     let mut root = Map::new();
     let mut left = MAX_SIZE;

@@ -1,4 +1,4 @@
-//! Values that fit a JSON Schema, the same for the same schema.
+//! Deterministic sample values for a JSON Schema.
 
 mod merge;
 mod named;
@@ -18,16 +18,17 @@ use crate::Schema;
 const DEPTH: usize = 24;
 const FUEL: usize = 10_000;
 
-/// A value that fits `schema`: what it demands, and nothing that it leaves free. It is the same for the same schema.
+/// Returns a minimal value that fits `schema`: only what the schema requires. It is always the same for the same
+/// schema.
 ///
 /// # Errors
-/// The obstacle to a value, in a few words.
+/// A short text with the reason why no value was found.
 pub fn sample(schema: &Value) -> Result<Value, String> {
     made(schema, false)
 }
 
-/// A value that fits `schema` and looks like one of its kind, for somebody who reads it: members such as `email`,
-/// `due_date` or `url` are filled by their names, and examples and defaults of the schema come first.
+/// Returns a realistic value that fits `schema`, for human readers: members such as `email`, `due_date` or `url` are
+/// filled according to their names, and examples and defaults of the schema take precedence.
 ///
 /// ```
 /// use serde_json::json;
@@ -36,7 +37,7 @@ pub fn sample(schema: &Value) -> Result<Value, String> {
 /// ```
 ///
 /// # Errors
-/// The obstacle to a value, in a few words.
+/// A short text with the reason why no value was found.
 pub fn example(schema: &Value) -> Result<Value, String> {
     made(schema, true).or_else(|_| made(schema, false))
 }

@@ -1,4 +1,4 @@
-//! Schemas in the strict subsets that APIs enforce, and the way back from a reply.
+//! Schemas in the strict subsets that APIs enforce, and the conversion of replies back to the original form.
 //!
 //! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
@@ -25,7 +25,7 @@ pub use subset::{Refusal, Subset, Unsaid};
 
 use back::{Back, item_name};
 
-/// A schema in a strict subset, made of another one; see [`strict`].
+/// A schema converted to a strict subset; see [`strict`].
 #[derive(Debug)]
 pub struct Strict {
     schema: Value,
@@ -41,11 +41,11 @@ pub struct Strict {
     original: Schema,
 }
 
-/// Fits a schema into a strict subset: objects are closed, and there is no keyword that the subset lacks.
+/// Converts a schema to a strict subset: objects are closed, and only keywords of the subset are used.
 ///
-/// A map becomes a list of objects with `key` and `value`, a tuple an object of `item_1`, `item_2` and so on, and a
-/// place that takes anything a text of JSON. A root that is no object stands in the property `value` of one.
-/// [`Strict::restore`] undoes all of it.
+/// A map becomes a list of objects with `key` and `value`, a tuple becomes an object with `item_1`, `item_2` and so on,
+/// and a place that accepts any value becomes a JSON text. A root that is not an object is wrapped in an object with
+/// the property `value`. [`Strict::restore`] reverses all of this.
 ///
 /// ```
 /// use attache_schema::{Subset, strict};
@@ -63,10 +63,10 @@ pub struct Strict {
 /// ```
 ///
 /// # Errors
-/// [`Refusal`] names what the subset cannot say: references beside keywords that cannot be merged, objects of several
-/// descriptions, places that take nothing, and schemas beyond the limits of the API (at OpenAI 5,000 properties, 10
-/// levels, 1,000 values of enums, 120,000 characters of names and values; at Azure 100 properties and 5 levels; at Anthropic 20 properties that may be left
-/// out, 16 places of several types, and no recursion).
+/// [`Refusal`] with the part that the subset cannot express: references beside keywords that cannot be merged, objects
+/// of several descriptions, places that accept no value, and schemas beyond the limits of the API (at OpenAI 5,000
+/// properties, 10 levels, 1,000 values of enums, 120,000 characters of names and values; at Azure 100 properties and 5
+/// levels; at Anthropic 20 properties that may be left out, 16 places of several types, and no recursion).
 pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
     let unreadable = |error: SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
     let original = Schema::new(schema).map_err(unreadable)?;
@@ -95,31 +95,31 @@ impl Strict {
         &self.schema
     }
 
-    /// The keywords of the original that it does not say.
+    /// The keywords of the original that it does not express.
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
     }
 
-    /// True if a reply has the form of the original schema already.
+    /// True if replies already have the form of the original schema.
     pub fn keeps_form(&self) -> bool {
         self.keeps_form
     }
 
-    /// A reply to the strict schema in the form of the original schema, by which it is not judged. A value that
-    /// does not look like the strict schema stays as it is.
+    /// Converts a reply to the form of the original schema without validating it. A value that does not match the
+    /// strict schema is not changed.
     ///
     /// # Errors
-    /// The parts that have no such form: a name that stands twice in a map.
+    /// The parts that cannot be converted: duplicate names in a map.
     pub fn original_form(&self, reply: Value) -> Result<Value, Vec<Violation>> {
         let mut way = Way { strict: self, steps: MAX_STEPS, violations: Vec::new() };
         let value = way.back(&self.back, reply);
         if way.violations.is_empty() { Ok(value) } else { Err(way.violations) }
     }
 
-    /// A reply to the strict schema as the original schema has it.
+    /// Converts a reply to the form of the original schema and validates it.
     ///
     /// # Errors
-    /// The problems of the reply by the original schema.
+    /// The violations of the original schema.
     pub fn restore(&self, reply: Value) -> Result<Value, Vec<Violation>> {
         let mut value = self.original_form(reply)?;
         let violations = self.original.coerce(&mut value);
@@ -128,11 +128,11 @@ impl Strict {
 }
 
 impl Subset {
-    /// The bounds of [`Self::takes_together`], in words.
+    /// The limits of [`Self::takes_together`], as text.
     pub const TOGETHER: &str =
         "in all its schemas 20 properties that may be left out and 16 places of several types";
 
-    /// True if the API takes these schemas in one request.
+    /// True if the API accepts these schemas in one request.
     pub fn takes_together(self, schemas: &[&Strict]) -> bool {
         self != Self::Anthropic
             || schemas.iter().map(|schema| schema.optional).sum::<usize>() <= limits::MAX_OPTIONAL

@@ -1,4 +1,4 @@
-//! The subsets of JSON Schema that APIs enforce, and what they cannot say.
+//! The subsets of JSON Schema that APIs enforce, and their limits.
 
 use std::fmt;
 
@@ -8,11 +8,12 @@ use crate::words::place;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Subset {
-    /// OpenAI's: each property is required, and those that may be left out may be `null`.
+    /// OpenAI's: each property is required; optional properties may be `null`.
     OpenAi,
-    /// Azure's: as OpenAI's, but texts, numbers and lists have no bounds, formats or patterns. (Azure OpenAI, "Structured outputs")
+    /// Azure's: like OpenAI's, but strings, numbers and lists have no bounds, formats or patterns. (Azure OpenAI,
+    /// "Structured outputs")
     Azure,
-    /// Anthropic's: properties may be left out; numbers and lengths have no bounds, and nothing holds itself.
+    /// Anthropic's: properties may be optional; numbers and lengths have no bounds, and schemas are not recursive.
     Anthropic,
 }
 
@@ -23,7 +24,7 @@ impl Subset {
     }
 }
 
-/// The reason why a schema cannot be said in the strict subset.
+/// The reason why a schema cannot be expressed in the strict subset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -47,11 +48,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A keyword that the strict schema does not say. The description says it, cut where it is long; the reply is held to it.
+/// A keyword that the strict schema cannot express. It is added to the description, cut if it is long; the reply is
+/// still validated against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsaid {
-    /// The schema that has it, as a JSON pointer.
+    /// The schema with the keyword, as a JSON pointer.
     pub pointer: String,
     /// The keyword.
     pub keyword: String,

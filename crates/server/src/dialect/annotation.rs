@@ -4,6 +4,7 @@ use attache_core::Citation;
 use attache_core::citation::{AnswerSpan, Place, Source};
 
 use super::answer::BREAK;
+use crate::address::Addresses;
 use crate::json::{Object, write};
 
 /// The part of a text that cites, from one character up to another. `said` is the last part of the text, behind that many
@@ -72,9 +73,8 @@ impl Annotations {
         self.said.clear();
     }
 
-    /// Adds a citation. OpenAI's API has a word for pages of the web, and for documents whose addresses begin with
-    /// `documents`.
-    pub(super) fn cite(&mut self, citation: &Citation, documents: Option<&str>) {
+    /// Adds a citation. OpenAI's API has a word for pages of the web, and for documents that have addresses.
+    pub(super) fn cite(&mut self, citation: &Citation, documents: Option<&Addresses>) {
         let (url, title) = match (&citation.source, documents) {
             (Source::Url { url, title }, _) => (url.clone(), title.as_deref().unwrap_or_default()),
             (Source::Document { id, name }, Some(documents)) => {
@@ -82,7 +82,7 @@ impl Annotations {
                     Some(Place::Pages(first, _)) => format!("#page={first}"),
                     _ => String::new(),
                 };
-                (format!("{documents}{id}{page}"), name.as_deref().unwrap_or_default())
+                (format!("{}{page}", documents.of(id)), name.as_deref().unwrap_or_default())
             }
             _ => return self.others.push(plain(citation)),
         };

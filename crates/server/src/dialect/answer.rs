@@ -1,10 +1,10 @@
 //! An answer as every dialect tells it: what a run says, piece by piece, and what of it was told already.
 
-use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome};
+use attache_agent::{ApprovalRequest, Disposition, EndReason, EventKind, Outcome, Run};
 use attache_core::tool::Progress;
-use attache_core::{Citation, Document, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{Arguments, Citation, Document, MessageId, Role, ToolCall, ToolCallId, ToolResult, Usage};
 
-pub(crate) use super::ending::{Asking, End, end, notice, unsaid};
+pub(crate) use super::ending::{End, PauseForm, end, notice, unsaid};
 use super::event_json;
 use crate::fault::Fault;
 use crate::live::{Block, Broken, CallState, Entry, View, What};
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
     /// The documents of the model that were told.
     made: usize,
     usage: Usage,
-    asking: Asking,
+    pause_form: PauseForm,
     /// True if the client is told what it said itself.
     retells: bool,
 }
@@ -119,8 +119,8 @@ pub(crate) enum Piece<'p> {
 pub(crate) const BREAK: &str = "\n\n";
 
 impl Answer {
-    pub(crate) fn asking(asking: Asking) -> Self {
-        Self { asking, ..Self::default() }
+    pub(crate) fn telling_pauses(pause_form: PauseForm) -> Self {
+        Self { pause_form, ..Self::default() }
     }
 
     /// Tells the words of a step once it is over, and none that a hook took back, if `is_whole`.
@@ -141,8 +141,14 @@ impl Answer {
                 self.let_out(tell);
                 return tell(Piece::End { end: End::Calls, usage: &self.usage, total, outcome: None });
             }
-            What::Broken(Broken::Failed) => return tell(Piece::Failed(Fault::broken())),
-            What::Broken(broken) => return tell(Piece::Failed(Fault::unavailable(broken.text()))),
+            What::Broken(broken) => {
+                let fault = match broken {
+                    Broken::Failed => Fault::broken(),
+                    broken => Fault::unavailable(broken.text()),
+                };
+                let run = self.reply.as_ref().and_then(Run::that_made).unwrap_or_default();
+                return tell(Piece::Failed(fault.of_run(run, !self.calls.is_empty())));
+            }
         };
         let mut kind = &event.kind;
         while let EventKind::Nested { event, .. } = kind {
@@ -174,6 +180,7 @@ impl Answer {
             EventKind::ToolCallsRequested { calls, .. } => {
                 calls.iter().for_each(|call| self.call(call, tell));
             }
+            EventKind::StepFinished { .. } => self.close_unasked(tell),
             EventKind::ToolStarted { call } => self.call(call, tell),
             EventKind::ToolProgress { id, progress } => tell(Piece::Progress { id, progress }),
             EventKind::CallDeferred(request) => self.call(&request.call, tell),
@@ -265,7 +272,7 @@ impl Answer {
         for asked in &view.approvals {
             self.approval(asked, tell);
         }
-        for citation in view.citations.iter().skip(self.citations) {
+        for (_, citation) in view.citations.iter().skip(self.citations) {
             self.cite(citation, tell);
         }
         if let Some(end) = &view.end {
@@ -390,6 +397,17 @@ impl Answer {
         tell(Piece::Written { id, name, arguments });
     }
 
+    /// Tells of calls which the model began to write, and that are not asked for: their reply was cut or taken back. Those
+    /// that are asked for are told before their step ends.
+    fn close_unasked(&mut self, tell: &mut dyn FnMut(Piece<'_>)) {
+        for told in self.calls.iter_mut().filter(|told| !told.is_written && !told.has_result) {
+            told.has_result = true;
+            let call = ToolCall::new("", Arguments::new("{}")).with_id(told.id.clone());
+            let result = ToolResult::error(&call, "not executed: its reply was cut or taken back");
+            tell(Piece::Result { result: &result, is_denied: false });
+        }
+    }
+
     fn for_client(&mut self, id: &ToolCallId, name: &str, arguments: &str, tell: &mut dyn FnMut(Piece<'_>)) {
         self.written(id, name, arguments, tell);
         let index = self.calls.iter().filter(|call| call.is_for_client).count();
@@ -422,6 +440,7 @@ impl Answer {
 
     fn end(&mut self, outcome: &Outcome, tell: &mut dyn FnMut(Piece<'_>)) {
         self.let_out(tell);
+        self.close_unasked(tell);
         let mut has_text = self.step.is_some();
         // The output of a tool that is the answer, which no model says.
         let is_output = matches!(outcome.reason, EndReason::ReturnDirect | EndReason::FinishTool);
@@ -441,15 +460,15 @@ impl Answer {
         let is_asked = self.calls.iter().any(|call| call.is_for_client && !call.has_result);
         let is_turn = is_asked && outcome.reason == EndReason::PendingExternal;
         if let Some(notice) = notice(outcome).filter(|_| !is_turn) {
-            match self.asking {
-                Asking::Pieces => {}
-                Asking::Words => {
+            match self.pause_form {
+                PauseForm::Pieces => {}
+                PauseForm::Words => {
                     if has_text {
                         tell(Piece::Break);
                     }
                     tell(Piece::Text(&notice));
                 }
-                Asking::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
+                PauseForm::Never => return tell(Piece::Failed(Fault::needs_session(outcome))),
             }
         }
         let end = if is_turn { Some(End::Calls) } else { end(outcome, has_text) };

@@ -6,9 +6,10 @@ use attache_agent::EventKind;
 use attache_core::Usage;
 
 use super::annotation::Annotations;
-use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::answer::{Answer, BREAK, End, PauseForm, Piece};
 use super::chat_documents::Made;
 use super::event_json as event;
+use crate::address::Addresses;
 use crate::dialect::{Shown, Tell, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write};
@@ -21,10 +22,10 @@ pub(crate) struct Wanted {
     pub(crate) usage: bool,
     /// The events of the run, in the member `attache` of chunks.
     pub(crate) events: bool,
-    pub(crate) asking: Asking,
+    pub(crate) pause_form: PauseForm,
     pub(crate) shown: Shown,
-    /// The beginning of the addresses of documents, where a session keeps them.
-    pub(crate) documents: Option<String>,
+    /// The addresses of documents, where a session keeps them.
+    pub(crate) documents: Option<Addresses>,
 }
 
 /// The reason why an answer ends, in OpenAI's words.
@@ -64,7 +65,7 @@ impl Chunks {
             .with("created", &head.created)
             .with("model", head.model);
         Self {
-            answer: Answer::asking(wanted.asking),
+            answer: Answer::telling_pauses(wanted.pause_form),
             wanted,
             head: bytes,
             began: false,
@@ -98,8 +99,8 @@ fn chunk(
             annotations.end_step();
             Piece::Text(BREAK)
         }
-        Piece::Citation(citation) => return annotations.cite(citation, wanted.documents.as_deref()),
-        Piece::Made(document) => return made.add(document, wanted.documents.as_deref()),
+        Piece::Citation(citation) => return annotations.cite(citation, wanted.documents.as_ref()),
+        Piece::Made(document) => return made.add(document, wanted.documents.as_ref()),
         // The agent's own tools are its own business.
         Piece::Step
         | Piece::Reply(_)
@@ -249,7 +250,7 @@ pub(crate) struct Whole {
     calls: Vec<u8>,
     annotations: Annotations,
     made: Made,
-    documents: Option<String>,
+    documents: Option<Addresses>,
     end: Option<Result<(&'static str, Usage), Fault>>,
     last: Option<Arc<Entry>>,
 }
@@ -257,7 +258,7 @@ pub(crate) struct Whole {
 impl Whole {
     pub(crate) fn new(wanted: &Wanted) -> Self {
         let documents = wanted.documents.clone();
-        Self { answer: Answer::asking(wanted.asking).whole(true), documents, ..Self::default() }
+        Self { answer: Answer::telling_pauses(wanted.pause_form).whole(true), documents, ..Self::default() }
     }
 
     fn take(&mut self, take: impl FnOnce(&mut Answer, &mut dyn FnMut(Piece<'_>))) {
@@ -267,8 +268,8 @@ impl Whole {
                 annotations.say(piece);
                 text.push_str(piece);
             }
-            Piece::Citation(citation) => annotations.cite(citation, documents.as_deref()),
-            Piece::Made(document) => made.add(document, documents.as_deref()),
+            Piece::Citation(citation) => annotations.cite(citation, documents.as_ref()),
+            Piece::Made(document) => made.add(document, documents.as_ref()),
             Piece::Thinking(piece) => thinking.push_str(piece),
             Piece::Call { index, id, name, arguments } => {
                 if index > 0 {

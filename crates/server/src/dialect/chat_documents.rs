@@ -3,6 +3,7 @@
 
 use attache_core::{Document, DocumentSource, MediaKind};
 
+use crate::address::Addresses;
 use crate::json::Object;
 
 /// The documents of an answer, as JSON.
@@ -13,8 +14,8 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Adds a document. `addresses` is the beginning of the addresses of documents, where a session keeps them.
-    pub(super) fn add(&mut self, document: &Document, addresses: Option<&str>) {
+    /// Adds a document. There are addresses of documents where a session keeps them.
+    pub(super) fn add(&mut self, document: &Document, addresses: Option<&Addresses>) {
         let url = address(document, addresses);
         let mut part = Vec::new();
         match url {
@@ -51,13 +52,13 @@ impl Made {
 }
 
 /// The content as a data URL, or its address.
-fn address(document: &Document, addresses: Option<&str>) -> Option<String> {
+fn address(document: &Document, addresses: Option<&Addresses>) -> Option<String> {
     if let Some(bytes) = document.bytes() {
         let media_type = document.media_type().essence();
         return Some(format!("data:{media_type};base64,{}", attache_core::base64::encode(bytes)));
     }
     match document.source() {
         DocumentSource::External { url } => Some(url.to_string()),
-        _ => addresses.map(|addresses| format!("{addresses}{}", document.id())),
+        _ => addresses.map(|addresses| addresses.of(document.id())),
     }
 }

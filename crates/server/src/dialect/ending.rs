@@ -4,7 +4,7 @@ use attache_agent::{ApprovalRequest, EndReason, Outcome};
 
 /// The way in which a client learns that calls wait for approval, or for a result that comes later.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Asking {
+pub(crate) enum PauseForm {
     /// The dialect has pieces of its own for it.
     #[default]
     Pieces,
@@ -14,7 +14,7 @@ pub(crate) enum Asking {
     Never,
 }
 
-impl Asking {
+impl PauseForm {
     /// The way of a dialect that has no word for approvals.
     pub(crate) fn of(has_session: bool) -> Self {
         if has_session { Self::Words } else { Self::Never }

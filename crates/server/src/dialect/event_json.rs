@@ -184,7 +184,7 @@ pub(crate) fn view(view: &View, last: u64, shown: Shown, out: &mut Vec<u8>) {
             deferred_members(Object::begin(out), request, shown).end();
         })
         .maybe("routing", view.routing.last().map(|(_, report)| decisions(report, shown)).as_ref())
-        .with("citations", &view.citations)
+        .with("citations", &view.cited().collect::<Vec<_>>())
         .with("usage", &bare(&view.usage))
         .by("end", |out| {
             let before = out.len();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{Citation, Usage};
 
-use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::answer::{Answer, BREAK, End, PauseForm, Piece};
 use super::location::Citable;
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
@@ -42,14 +42,14 @@ impl Reply {
         citable: Citable,
         shown: Shown,
         is_whole: bool,
-        asking: Asking,
+        pause_form: PauseForm,
     ) -> Self {
         Self {
             id,
             model,
             shown,
             is_whole,
-            answer: Answer::asking(asking).whole(is_whole),
+            answer: Answer::telling_pauses(pause_form).whole(is_whole),
             began: false,
             blocks: Vec::new(),
             is_open: false,
@@ -284,7 +284,7 @@ mod tests {
     fn told(is_whole: bool) -> (Reply, String) {
         let shown = Shown { details: true, thinking: true };
         let (id, model) = ("msg_1".to_owned(), "papers".to_owned());
-        let mut reply = Reply::new(id, model, Citable::default(), shown, is_whole, Asking::Never);
+        let mut reply = Reply::new(id, model, Citable::default(), shown, is_whole, PauseForm::Never);
         let source = Source::Url { url: "https://example.org".to_owned(), title: None };
         let (citation, call, usage) =
             (Citation::new(source, How::Native), ToolCallId::parse("c").unwrap(), Usage::default());

@@ -7,7 +7,7 @@ use attache_core::{Citation, Usage};
 use serde_json::Value;
 
 use super::annotation::plain;
-use super::answer::{Answer, Asking, BREAK, End, Piece};
+use super::answer::{Answer, BREAK, End, PauseForm, Piece};
 use super::response_item::{Item, annotate, part, thinking};
 use super::{Shown, Tell, usage};
 use crate::fault::Fault;
@@ -73,11 +73,11 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    pub(crate) fn new(head: Head, shown: Shown, asking: Asking) -> Self {
+    pub(crate) fn new(head: Head, shown: Shown, pause_form: PauseForm) -> Self {
         Self {
             head,
             shown,
-            answer: Answer::asking(asking),
+            answer: Answer::telling_pauses(pause_form),
             items: Vec::new(),
             is_open: false,
             sequence: 0,

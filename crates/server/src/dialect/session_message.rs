@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_agent::{Disposition, Run, RunInfo, is_read};
-use attache_core::{AssistantPart, Message, ResultStatus, ToolCallId, UserPart};
+use attache_core::{AssistantPart, Message, ResultStatus, Role, ToolCallId, UserPart};
 
 use super::event_json as event;
 use crate::dialect::Shown;
@@ -15,6 +15,8 @@ use crate::live::Origins;
 pub(crate) struct About<'s> {
     /// The runs of the session.
     pub(crate) runs: &'s [RunInfo],
+    /// The one that is under way or waits.
+    pub(crate) open_run: Option<&'s str>,
     /// The ways in which results came about.
     pub(crate) dispositions: HashMap<&'s ToolCallId, Disposition>,
 }
@@ -23,8 +25,17 @@ pub(crate) struct About<'s> {
 pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, out: &mut Vec<u8>) {
     let mut origins = (!shown.details).then(Origins::default);
     let mut is_first = true;
+    // The run that made the message before.
+    let mut before = None;
     out.push(b'[');
-    for message in messages {
+    for (at, message) in messages.iter().enumerate() {
+        let run = Run::that_made(message.id());
+        // Words that were said while a run was under way stand between its messages, or at the end while it goes on.
+        let is_aside = message.role() == Role::User && before.is_some() && {
+            let mut later = messages.iter().skip(at).filter_map(|later| Run::that_made(later.id()));
+            before == later.next().or(about.open_run)
+        };
+        before = run.or(before);
         // A citation is of what came before it.
         if let Some(origins) = &mut origins {
             origins.add(message);
@@ -35,14 +46,23 @@ pub(crate) fn all(messages: &[Arc<Message>], about: &About<'_>, shown: Shown, ou
         if !std::mem::take(&mut is_first) {
             out.push(b',');
         }
-        one(message, about, shown, origins.as_ref(), out);
+        let object = Object::begin(out)
+            .with("id", message.id())
+            // A session that was forked does not know all of them.
+            .maybe("runId", run.filter(|run| about.runs.iter().any(|known| known.id == *run)))
+            .maybe("isAside", is_aside.then_some(&true));
+        members(object, message, about, shown, origins.as_ref());
     }
     out.push(b']');
 }
 
-fn one(message: &Message, about: &About<'_>, shown: Shown, origins: Option<&Origins>, out: &mut Vec<u8>) {
-    let run = Run::that_made(message.id()).filter(|run| about.runs.iter().any(|known| known.id == *run));
-    let object = Object::begin(out).with("id", message.id()).maybe("runId", run);
+fn members(
+    object: Object<'_>,
+    message: &Message,
+    about: &About<'_>,
+    shown: Shown,
+    origins: Option<&Origins>,
+) {
     match message {
         Message::User(message) => {
             object.with("role", "user").each("parts", &message.parts, |part, out| match part {

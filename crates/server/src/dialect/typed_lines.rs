@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EndReason, EventKind};
-use attache_core::{ToolCall, ToolResult};
+use attache_agent::{ApprovalRequest, DeferredRequest, EndReason, EventKind};
+use attache_core::{ToolCall, ToolCallId, ToolResult};
 
-use crate::dialect::{Shown, Tell};
+use crate::dialect::{Shown, Tell, event_json};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
 use crate::live::{Block, CallState, CallView, Entry, Live, View, What};
@@ -18,14 +18,21 @@ pub(crate) struct Typed {
     began: bool,
     /// The bytes of content that were told.
     text: usize,
-    /// The calls of the client that were told.
-    called: Vec<attache_core::ToolCallId>,
+    thinking: usize,
+    /// The calls of which each of these was told: that the client answers it, that its tool starts, and its result.
+    called: Vec<ToolCallId>,
+    started: Vec<ToolCallId>,
+    observed: Vec<ToolCallId>,
+    /// The approvals and questions that were told.
+    asked: Vec<String>,
 }
 
 impl Typed {
     pub(crate) fn new(live: &Live, shown: Shown) -> Self {
         let (task, session) = (live.id.clone(), live.session.clone());
-        Self { task, session, shown, began: false, text: 0, called: Vec::new() }
+        let (began, text, thinking) = (false, 0, 0);
+        let (called, started, observed, asked) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { task, session, shown, began, text, thinking, called, started, observed, asked }
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {
@@ -45,12 +52,63 @@ impl Typed {
         line("CONTENT", text, out);
     }
 
-    /// The client answers a call: it is told all of it, whatever else is shown.
-    fn client_call(&mut self, call: &CallParts<'_>, out: &mut Vec<u8>) {
-        if self.called.contains(call.id) {
+    fn think(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.thinking += text.len();
+        if self.shown.thinking {
+            line("THINKING", text, out);
+        }
+    }
+
+    /// A tool starts to run: its name, its arguments, and that this is all.
+    fn action(&mut self, id: &ToolCallId, name: &str, arguments: &str, out: &mut Vec<u8>) {
+        if !is_news(&mut self.started, id) {
             return;
         }
-        self.called.push(call.id.clone());
+        tagged("ACTION_START", name, out, |object| object.with("callId", id));
+        if self.shown.details {
+            tagged("ACTION", arguments, out, |object| object.with("callId", id));
+        }
+        tagged("ACTION_END", name, out, |object| object.with("callId", id));
+    }
+
+    fn observation(&mut self, result: &ToolResult, out: &mut Vec<u8>) {
+        if !is_news(&mut self.observed, &result.call_id) {
+            return;
+        }
+        let judged = if result.is_error() { "failure" } else { "success" };
+        let text = result.tree.model_text();
+        let content = if self.shown.details { &text } else { judged };
+        tagged("OBSERVATION", content, out, |object| {
+            let object = object.with("callId", &result.call_id).with("status", judged);
+            match self.shown.details && result.tree.shown().next().is_some() {
+                true => object.each("documents", result.tree.shown(), event_json::document),
+                false => object,
+            }
+        });
+    }
+
+    fn approval(&mut self, asked: &ApprovalRequest, out: &mut Vec<u8>) {
+        if is_news(&mut self.asked, &asked.id) {
+            let reason = asked.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            let text = format!("{} waits for approval{reason}", asked.call.name);
+            tagged("ASK", &text, out, |object| object.with("approvalId", &asked.id));
+        }
+    }
+
+    fn question(&mut self, request: &DeferredRequest, out: &mut Vec<u8>) {
+        let call = &request.call.id;
+        if let Some(prompt) = &request.deferred.prompt
+            && is_news(&mut self.asked, &call.to_string())
+        {
+            tagged("ASK", prompt, out, |object| object.with("callId", call));
+        }
+    }
+
+    /// The client answers a call: it is told all of it, whatever else is shown.
+    fn client_call(&mut self, call: &CallParts<'_>, out: &mut Vec<u8>) {
+        if !is_news(&mut self.called, call.id) {
+            return;
+        }
         out.extend_from_slice(b"data: [Frontend Tool Call] ");
         Object::begin(out)
             .with("type", "FRONTEND_TOOL_CALL")
@@ -70,21 +128,14 @@ impl Typed {
     fn kind(&mut self, kind: &EventKind, is_own: bool, out: &mut Vec<u8>) {
         match kind {
             EventKind::Content(text) if is_own => self.text(text, out),
-            EventKind::Thinking(text) if is_own && self.shown.thinking => line("THINKING", text, out),
-            EventKind::ToolStarted { call } => action(call, self.shown, out),
+            EventKind::Thinking(text) if is_own => self.think(text, out),
+            EventKind::ToolStarted { call } => {
+                self.action(&call.id, &call.name, call.arguments.raw(), out);
+            }
             EventKind::ExternalPending { call } => self.client_call(&CallParts::of(call), out),
-            EventKind::ApprovalRequested(asked) => {
-                let name = &asked.call.name;
-                let reason = asked.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-                let text = format!("{name} waits for approval{reason}");
-                tagged("ASK", &text, out, |object| object.with("approvalId", &asked.id));
-            }
-            EventKind::CallDeferred(request) => {
-                if let Some(prompt) = &request.deferred.prompt {
-                    tagged("ASK", prompt, out, |object| object.with("callId", &request.call.id));
-                }
-            }
-            EventKind::ToolFinished { result, .. } => observation(result, self.shown, out),
+            EventKind::ApprovalRequested(asked) => self.approval(asked, out),
+            EventKind::CallDeferred(request) => self.question(request, out),
+            EventKind::ToolFinished { result, .. } => self.observation(result, out),
             EventKind::Nested { event, .. } => self.kind(&event.kind, false, out),
             EventKind::Finished(Ok(outcome)) if is_own => {
                 match outcome.reason {
@@ -111,6 +162,23 @@ impl Typed {
             _ => {}
         }
     }
+
+    /// Tells what was not told of a call.
+    fn call(&mut self, call: &CallView, out: &mut Vec<u8>) {
+        let CallView { id, name, arguments, .. } = call;
+        if call.has_started {
+            self.action(id, name, arguments, out);
+        }
+        match &call.state {
+            CallState::Client => self.client_call(&CallParts { id, name, arguments }, out),
+            CallState::Finished(entry) => {
+                if let Some((result, _)) = event_json::result_of(entry) {
+                    self.observation(result, out);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Tell for Typed {
@@ -128,25 +196,29 @@ impl Tell for Typed {
 
     fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
         self.begin(out);
-        let mut told = self.text;
+        let (mut text, mut thinking) = (self.text, self.thinking);
         for block in &view.blocks {
+            let is_withdrawn = view.is_withdrawn(block.step());
             match block {
-                Block::Text { step, text } if view.is_withdrawn(*step) => {
-                    self.text += text.len().saturating_sub(told);
-                    told = told.saturating_sub(text.len());
-                }
-                Block::Text { text, .. } => {
-                    if let Some(untold) = text.get(told..).filter(|untold| !untold.is_empty()) {
-                        self.text(untold, out);
-                    }
-                    told = told.saturating_sub(text.len());
-                }
-                Block::Call(call) if matches!(call.state, CallState::Client) => {
-                    let CallView { id, name, arguments, .. } = call;
-                    self.client_call(&CallParts { id, name, arguments }, out);
-                }
-                Block::Call(_) | Block::Thinking { .. } | Block::Made { .. } => {}
+                Block::Text { text: said, .. } => match untold(&mut text, said) {
+                    "" => {}
+                    untold if is_withdrawn => self.text += untold.len(),
+                    untold => self.text(untold, out),
+                },
+                Block::Thinking { text: said, .. } => match untold(&mut thinking, said) {
+                    "" => {}
+                    untold if is_withdrawn => self.thinking += untold.len(),
+                    untold => self.think(untold, out),
+                },
+                Block::Call(call) => self.call(call, out),
+                Block::Made { .. } => {}
             }
+        }
+        for asked in &view.approvals {
+            self.approval(asked, out);
+        }
+        for request in &view.deferred {
+            self.question(request, out);
         }
         if let Some(end) = &view.end {
             self.entry(end, out);
@@ -154,8 +226,24 @@ impl Tell for Typed {
     }
 }
 
+/// The rest of a piece behind the bytes that were told, of which those of the piece are taken away.
+fn untold<'p>(told: &mut usize, piece: &'p str) -> &'p str {
+    let rest = piece.get(*told..).unwrap_or_default();
+    *told = told.saturating_sub(piece.len());
+    rest
+}
+
+/// True if a thing was not told yet, which is so no more.
+fn is_news<T: PartialEq + Clone>(told: &mut Vec<T>, thing: &T) -> bool {
+    let is_news = !told.contains(thing);
+    if is_news {
+        told.push(thing.clone());
+    }
+    is_news
+}
+
 struct CallParts<'c> {
-    id: &'c attache_core::ToolCallId,
+    id: &'c ToolCallId,
     name: &'c str,
     arguments: &'c str,
 }
@@ -174,28 +262,6 @@ fn tagged(kind: &str, content: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnc
     out.extend_from_slice(b"data: ");
     more(Object::begin(out).with("type", kind).text("content", content)).end();
     out.extend_from_slice(b"\n\n");
-}
-
-/// A tool starts to run: its name, its arguments, and that this is all.
-fn action(call: &ToolCall, shown: Shown, out: &mut Vec<u8>) {
-    tagged("ACTION_START", &call.name, out, |object| object.with("callId", &call.id));
-    if shown.details {
-        tagged("ACTION", call.arguments.raw(), out, |object| object.with("callId", &call.id));
-    }
-    tagged("ACTION_END", &call.name, out, |object| object.with("callId", &call.id));
-}
-
-fn observation(result: &ToolResult, shown: Shown, out: &mut Vec<u8>) {
-    let judged = if result.is_error() { "failure" } else { "success" };
-    let text = result.tree.model_text();
-    let content = if shown.details { &text } else { judged };
-    tagged("OBSERVATION", content, out, |object| {
-        let object = object.with("callId", &result.call_id).with("status", judged);
-        match shown.details && result.tree.shown().next().is_some() {
-            true => object.each("documents", result.tree.shown(), super::event_json::document),
-            false => object,
-        }
-    });
 }
 
 fn done(out: &mut Vec<u8>) {

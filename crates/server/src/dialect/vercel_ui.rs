@@ -8,6 +8,7 @@ use attache_core::{Citation, Document, DocumentId, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json as event;
+use crate::address::Addresses;
 use crate::dialect::{Shown, Tell, line, usage};
 use crate::json::{Object, write_json};
 use crate::live::{Entry, View};
@@ -18,8 +19,7 @@ pub(crate) struct Ui {
     shown: Shown,
     /// The id of the message.
     message: String,
-    /// The beginning of the addresses of documents.
-    documents: String,
+    documents: Addresses,
     /// The tools of the client.
     own: HashSet<String>,
     /// The calls that the message has already, of an answer before.
@@ -29,8 +29,10 @@ pub(crate) struct Ui {
     open: Option<Open>,
     /// The number of the next text or reasoning.
     next: usize,
-    /// The calls of tools of the client.
+    /// The calls of tools of the client, which it is to answer.
     calls: Vec<ToolCallId>,
+    /// The calls of such tools that are still written.
+    writing: Vec<ToolCallId>,
     /// The media types of the documents that were seen.
     kinds: Vec<(DocumentId, String)>,
     sources: usize,
@@ -45,7 +47,7 @@ enum Open {
 impl Ui {
     pub(crate) fn new(
         message: String,
-        documents: String,
+        documents: Addresses,
         own: HashSet<String>,
         known: HashSet<String>,
         shown: Shown,
@@ -62,6 +64,7 @@ impl Ui {
             open: None,
             next: 0,
             calls: Vec::new(),
+            writing: Vec::new(),
             kinds: Vec::new(),
             sources: 0,
         }
@@ -127,9 +130,12 @@ impl Ui {
         let id = &result.call_id;
         let is_own = self.calls.contains(id);
         let is_seen = self.shown.details || is_own;
-        let ran_here = |object: Object<'_>| match is_own {
-            true => object.end(),
-            false => object.with("providerExecuted", &true).with("dynamic", &true).end(),
+        // One that was never asked for is no longer the client's to answer: it would send the result.
+        let is_cut = self.writing.contains(id);
+        let ran_here = |object: Object<'_>| match (is_own, is_cut) {
+            (true, _) => object.end(),
+            (false, true) => object.with("providerExecuted", &true).end(),
+            (false, false) => object.with("providerExecuted", &true).with("dynamic", &true).end(),
         };
         if is_denied {
             part("tool-output-denied", out, |object| object.with("toolCallId", id));
@@ -158,7 +164,7 @@ impl Ui {
     }
 
     fn file(&self, document: &Document, out: &mut Vec<u8>) {
-        let url = format!("{}{}", self.documents, document.id());
+        let url = self.documents.of(document.id());
         part("file", out, |object| {
             let object = object.with("url", &url).with("mediaType", document.media_type().essence());
             object.by("providerMetadata", |out| {
@@ -246,6 +252,9 @@ impl Ui {
             Piece::Thinking(_) => {}
             Piece::Writes { id, name } => {
                 self.close(out);
+                if self.own.contains(name) {
+                    self.writing.push(id.clone());
+                }
                 line(out, |out| {
                     self.tool(Object::begin(out).with("type", "tool-input-start"), id, name).end();
                 });
@@ -258,6 +267,7 @@ impl Ui {
             Piece::Arguments { .. } => {}
             Piece::Written { id, name, arguments } => {
                 if self.own.contains(name) {
+                    self.writing.retain(|writing| writing != id);
                     self.calls.push(id.clone());
                 }
                 let arguments = if self.sees(name) { arguments } else { "{}" };

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::body::{self, nullable};
 use super::conversation::{self, Conversation, Reading};
+use super::known_documents::KnownDocuments;
 use super::parts::{by_data, by_url, tree, typed, unknown};
 use super::tools::ClientTool;
-use super::turn::Disconnect;
 use crate::dialect::ag_ui::{PROGRESS, call_of_progress};
-use crate::dialect::snapshot::{PROVIDER, Sent};
-use crate::documents::Documents;
+use crate::dialect::snapshot::Sent;
 use crate::fault::Fault;
+use crate::live::OnDisconnect;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Deserialize)]
@@ -86,12 +86,19 @@ enum Content {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Part {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
     source: Option<Source>,
     metadata: Option<Value>,
+    // The members of `binary`, the one part for files before 1.0.
+    mime_type: Option<String>,
+    data: Option<String>,
+    url: Option<String>,
+    id: Option<String>,
+    filename: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,7 +108,6 @@ struct Source {
     kind: String,
     value: String,
     mime_type: Option<String>,
-    provider: Option<String>,
 }
 
 impl Body {
@@ -109,7 +115,7 @@ impl Body {
         self.forwarded_props.get("model").and_then(Value::as_str)
     }
 
-    pub(crate) fn on_disconnect(&self) -> Result<Option<Disconnect>, Fault> {
+    pub(crate) fn on_disconnect(&self) -> Result<Option<OnDisconnect>, Fault> {
         match self.forwarded_props.get("onDisconnect") {
             None | Some(Value::Null) => Ok(None),
             Some(policy) => serde_json::from_value(policy.clone())
@@ -126,20 +132,21 @@ impl Body {
     /// The conversation, and the messages that the client knows. The context of the page stands behind what the user says.
     pub(crate) async fn take_conversation(
         &mut self,
-        principal: &str,
-        documents: &Documents,
+        mut known: KnownDocuments<'_>,
     ) -> Result<(Conversation, Vec<Sent>), Fault> {
         let raw = std::mem::take(&mut self.messages);
         conversation::bound(raw.len(), "messages")?;
         let at_messages = |fault: Fault| fault.at("messages");
         let read = raw.iter().map(|raw| body::json(raw.get().as_bytes()));
         let messages = read.collect::<Result<Vec<Message>, Fault>>().map_err(at_messages)?;
-        let last = messages.iter().rposition(|message| message.role == "user");
+        let last = |role: &str| messages.iter().rposition(|message| message.role == role);
+        let (asked, replied) = (last("user"), last("assistant"));
         let (mut reading, mut sent) = (Reading::default(), Vec::with_capacity(raw.len()));
         for (at, (message, raw)) in messages.into_iter().zip(raw).enumerate() {
-            let context = if Some(at) == last { self.context.as_slice() } else { &[] };
+            let context = if Some(at) == asked { self.context.as_slice() } else { &[] };
             sent.push(message.sent(raw));
-            message.read(context, &mut reading, principal, documents).await.map_err(at_messages)?;
+            known.at(at, replied);
+            message.read(context, &mut reading, &known).await.map_err(at_messages)?;
         }
         Ok((reading.finish_as_it_is(), sent))
     }
@@ -170,14 +177,13 @@ impl Message {
         self,
         context: &[Context],
         reading: &mut Reading,
-        principal: &str,
-        documents: &Documents,
+        known: &KnownDocuments<'_>,
     ) -> Result<(), Fault> {
         let Self { id, role, content, tool_calls, tool_call_id, error } = self;
         match role.as_str() {
             "system" | "developer" => reading.system(&text(content, "instructions")?),
             "user" => {
-                reading.user(parts(content, principal, documents).await?);
+                reading.user(parts(content, known).await?);
                 reading.known_as(id.as_deref());
                 if !context.is_empty() {
                     let lines =
@@ -197,7 +203,7 @@ impl Message {
             }
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs toolCallId"))?;
-                let mut said = parts(content, principal, documents).await?;
+                let mut said = parts(content, known).await?;
                 // Pages that say the failure in both say it once.
                 let is_said = |error: &str| {
                     let has =
@@ -250,43 +256,43 @@ fn text(content: Option<Content>, whose: &str) -> Result<String, Fault> {
     }
 }
 
-async fn parts(
-    content: Option<Content>,
-    principal: &str,
-    documents: &Documents,
-) -> Result<Vec<Option<UserPart>>, Fault> {
+async fn parts(content: Option<Content>, known: &KnownDocuments<'_>) -> Result<Vec<Option<UserPart>>, Fault> {
     let Some(Content::Parts(parts)) = content else {
         return Ok(vec![UserPart::text(text(content, "a message")?)]);
     };
     let mut all = Vec::with_capacity(parts.len());
     for part in parts {
-        all.push(part.read(principal, documents).await?);
+        all.push(part.read(known).await?);
     }
     Ok(all)
 }
 
 impl Part {
-    async fn read(self, principal: &str, documents: &Documents) -> Result<Option<UserPart>, Fault> {
-        let Self { kind, text, source, metadata } = self;
-        let document = match (kind.as_str(), text, source) {
+    async fn read(self, known: &KnownDocuments<'_>) -> Result<Option<UserPart>, Fault> {
+        let Self { kind, text, source, metadata, mime_type, data, url, id, filename } = self;
+        let (how, value, media_type) = match (kind.as_str(), text, source) {
             ("text", Some(text), _) => return Ok(UserPart::text(text)),
-            ("image" | "audio" | "video" | "document", _, Some(source)) => match source.kind.as_str() {
-                "data" => {
-                    let kind = source.mime_type.as_deref().unwrap_or_default();
-                    by_data(&format!("data:{kind};base64,{}", source.value))?
-                }
-                "url" => typed(by_url(&source.value)?, source.mime_type.as_deref()),
-                // One that a thread has. It counts only where the thread is gone.
-                "file" if source.provider.as_deref() == Some(PROVIDER) => {
-                    let text = format!("[The document {} is gone with its thread.]", source.value);
-                    return Ok(UserPart::text(text));
-                }
-                "file" => documents.reference(principal, &source.value).await?,
-                kind => return Err(Fault::invalid(format!("a source of the type {kind:?} is not known"))),
-            },
+            ("image" | "audio" | "video" | "document", _, Some(source)) => {
+                (source.kind, source.value, source.mime_type)
+            }
+            ("binary", ..) => {
+                let mut places = [("data", data), ("url", url), ("file", id)].into_iter();
+                let place = places.find_map(|(how, value)| Some((how.to_owned(), value?)));
+                let (how, value) = place.ok_or_else(|| unknown("binary"))?;
+                (how, value, mime_type)
+            }
             (kind, ..) => return Err(unknown(kind)),
         };
+        let media_type = media_type.as_deref();
         let name = metadata.as_ref().and_then(|metadata| metadata.get("filename")).and_then(Value::as_str);
+        let name = name.or(filename.as_deref());
+        let document = match how.as_str() {
+            "data" => by_data(&format!("data:{};base64,{value}", media_type.unwrap_or_default()))?,
+            "url" => typed(by_url(&value)?, media_type),
+            // An upload, or one that the thread has: its messages name both in the same way.
+            "file" => return known.by_id(&value, name).await,
+            how => return Err(Fault::invalid(format!("a source of the type {how:?} is not known"))),
+        };
         Ok(match name {
             Some(name) => document.with_file_name(name),
             None => document,

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
+use super::known_documents::KnownDocuments;
 use super::parts::{Content, Part};
 use super::tools::{ClientTool, FunctionTool};
-use super::turn::Disconnect;
-use crate::documents::Documents;
 use crate::fault::Fault;
+use crate::live::OnDisconnect;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Default, Deserialize)]
@@ -68,7 +68,7 @@ pub(crate) struct Extension {
     /// True if chunks have the events of the run.
     pub(crate) events: bool,
     pub(crate) session: Option<String>,
-    pub(crate) on_disconnect: Option<Disconnect>,
+    pub(crate) on_disconnect: Option<OnDisconnect>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -185,15 +185,16 @@ impl Body {
     /// The conversation; `in_session` says that a session has what was said before.
     pub(crate) async fn take_conversation(
         &mut self,
-        principal: &str,
-        documents: &Documents,
+        mut known: KnownDocuments<'_>,
         in_session: bool,
     ) -> Result<Conversation, Fault> {
         let said = std::mem::take(&mut self.messages);
         conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
-        for message in said {
-            let read = message.read(&mut reading, principal, documents, in_session).await;
+        let replied = said.iter().rposition(|said| said.role == "assistant");
+        for (at, message) in said.into_iter().enumerate() {
+            known.at(at, replied);
+            let read = message.read(&mut reading, &known, in_session).await;
             read.map_err(|fault| fault.at("messages"))?;
         }
         reading.finish("messages")
@@ -204,8 +205,7 @@ impl Said {
     async fn read(
         self,
         reading: &mut Reading,
-        principal: &str,
-        documents: &Documents,
+        known: &KnownDocuments<'_>,
         in_session: bool,
     ) -> Result<(), Fault> {
         let Self { role, content, tool_calls, tool_call_id, refusal, function_call, audio, images, files } =
@@ -219,11 +219,11 @@ impl Said {
         match role.as_str() {
             "tool" => {
                 let id = tool_call_id.ok_or_else(|| Fault::invalid("a tool message needs tool_call_id"))?;
-                let tree = content.into_tree(principal, documents).await?;
+                let tree = content.into_tree(known).await?;
                 reading.result(&id, tree, false)?;
             }
             "system" | "developer" => reading.system(&content.into_text("a system message")?),
-            "user" => reading.user(content.into_parts(principal, documents).await?),
+            "user" => reading.user(content.into_parts(known).await?),
             "assistant" => {
                 let mut text = content.into_text("an assistant message")?;
                 text.push_str(&refusal.unwrap_or_default());
@@ -235,12 +235,15 @@ impl Said {
                 let calls = calls.collect::<Result<_, _>>()?;
                 // A session has them already, and a request cannot refer to documents by its addresses.
                 let made = images.into_iter().chain(files).filter(|_| !in_session).flatten().collect();
-                let made = Content::Parts(made).into_parts(principal, documents).await?;
-                let document = |part| match part {
-                    Some(UserPart::Document(document)) => Some(document),
-                    _ => None,
-                };
-                reading.reply(&text, calls, made.into_iter().filter_map(document).collect());
+                let mut documents = Vec::new();
+                for part in Content::Parts(made).into_parts(known).await?.into_iter().flatten() {
+                    match part {
+                        UserPart::Document(document) => documents.push(document),
+                        UserPart::Text(words) => text.push_str(words.text()),
+                        _ => {}
+                    }
+                }
+                reading.reply(&text, calls, documents);
             }
             _ => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
         }

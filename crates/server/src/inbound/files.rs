@@ -1,14 +1,30 @@
 //! Files in the result of a tool of a page, which has them as data URLs.
 
-use attache_core::Document;
+use attache_core::{Capture, ContentTree, Document};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::parts::by_data;
 use crate::fault::Fault;
 
+/// The result that a page gives: a text, a file as a data URL, or any JSON with such files. A reference to a document is
+/// text: it says nothing about those that are there.
+///
+/// # Errors
+/// If it has more bytes than that beside its files.
+pub(crate) fn result(value: &Value, most: usize) -> Result<ContentTree, Fault> {
+    Ok(match WithFiles::of(value, most)? {
+        WithFiles::Null => ContentTree::text(""),
+        WithFiles::Text(text) => ContentTree::text(text),
+        value => {
+            let captured = Capture::new().finish(&value);
+            captured.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))?
+        }
+    })
+}
+
 /// A value in which each text that is a data URL of base64 is the document that it holds. Any other text stays what it is.
-pub(crate) enum WithFiles<'v> {
+enum WithFiles<'v> {
     Null,
     Text(&'v str),
     File(Document),
@@ -22,7 +38,7 @@ impl<'v> WithFiles<'v> {
     ///
     /// # Errors
     /// If what is left has more bytes than that.
-    pub(crate) fn of(value: &'v Value, most: usize) -> Result<Self, Fault> {
+    fn of(value: &'v Value, most: usize) -> Result<Self, Fault> {
         let mut left = most;
         Self::read(value, &mut left).ok_or_else(|| Fault::too_large(most))
     }

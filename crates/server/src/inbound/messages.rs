@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::body::nullable;
 use super::chat::reasoning;
 use super::conversation::{self, Conversation, Reading};
+use super::known_documents::KnownDocuments;
 use super::parts::{by_data, by_url, tree};
 use super::tools::{ClientTool, FlatTool};
-use super::turn::Disconnect;
 use crate::dialect::location::Citable;
-use crate::documents::Documents;
 use crate::fault::Fault;
+use crate::live::OnDisconnect;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Default, Deserialize)]
@@ -44,7 +44,7 @@ pub(crate) struct Body {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Extension {
-    on_disconnect: Option<Disconnect>,
+    on_disconnect: Option<OnDisconnect>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,7 +123,7 @@ enum Source {
 }
 
 impl Body {
-    pub(crate) fn on_disconnect(&self) -> Option<Disconnect> {
+    pub(crate) fn on_disconnect(&self) -> Option<OnDisconnect> {
         self.attache.on_disconnect
     }
 
@@ -197,27 +197,30 @@ impl Body {
     /// The conversation, and the things that an answer can cite by their numbers.
     pub(crate) async fn take_conversation(
         &mut self,
-        principal: &str,
-        documents: &Documents,
+        known: KnownDocuments<'_>,
     ) -> Result<(Conversation, Citable), Fault> {
         let said = std::mem::take(&mut self.messages);
         conversation::bound(said.len(), "messages")?;
         let mut reading = Reading::default();
         if let Some(system) = self.system.take() {
-            reading.system(&text(system)?);
+            reading.system(&text(system, INSTRUCTIONS)?);
         }
-        let mut sources = Sources { principal, documents, citable: Citable::default() };
-        for said in said {
+        let mut sources = Sources { known, citable: Citable::default() };
+        let replied = said.iter().rposition(|said| said.role == "assistant");
+        for (at, said) in said.into_iter().enumerate() {
+            sources.known.at(at, replied);
             said.read(&mut reading, &mut sources).await.map_err(|fault| fault.at("messages"))?;
         }
         Ok((reading.finish("messages")?, sources.citable))
     }
 }
 
+/// The failure of instructions that are no text.
+const INSTRUCTIONS: &str = "instructions have blocks of text alone";
+
 /// The uploads that blocks may name, and the things that were counted so far.
 struct Sources<'s> {
-    principal: &'s str,
-    documents: &'s Documents,
+    known: KnownDocuments<'s>,
     citable: Citable,
 }
 
@@ -228,7 +231,7 @@ impl Said {
             Content::Blocks(blocks) => blocks,
         };
         match self.role.as_str() {
-            "system" => reading.system(&text(Content::Blocks(blocks))?),
+            "system" => reading.system(&text(Content::Blocks(blocks), INSTRUCTIONS)?),
             "assistant" => assistant(blocks, reading)?,
             "user" => {
                 let mut parts = Vec::new();
@@ -282,15 +285,14 @@ fn assistant(blocks: Vec<Block>, reading: &mut Reading) -> Result<(), Fault> {
     Ok(())
 }
 
-fn text(content: Content) -> Result<String, Fault> {
+/// The text of blocks; `rule` is the failure where one has none.
+fn text(content: Content, rule: &str) -> Result<String, Fault> {
     let blocks = match content {
         Content::Text(text) => return Ok(text),
         Content::Blocks(blocks) => blocks,
     };
-    let texts: Result<Vec<String>, Fault> = blocks
-        .into_iter()
-        .map(|block| block.text.ok_or_else(|| Fault::invalid("instructions have blocks of text alone")))
-        .collect();
+    let texts: Result<Vec<String>, Fault> =
+        blocks.into_iter().map(|block| block.text.ok_or_else(|| Fault::invalid(rule))).collect();
     Ok(texts?.join("\n\n"))
 }
 
@@ -313,13 +315,15 @@ impl Block {
 
     async fn part(self, sources: &mut Sources<'_>) -> Result<Vec<Option<UserPart>>, Fault> {
         let Self { kind, text: said, title, context, source, content, .. } = self;
+        let mut images = Vec::new();
         let is_document = kind == "document";
         let has_blocks =
             is_document && matches!(&source, Some(Source::Object { kind, .. }) if kind == "content");
         let document = match (kind.as_str(), said, source) {
             ("text", Some(said), _) => return Ok(vec![UserPart::text(said)]),
             ("search_result", _, Some(Source::Name(source))) => {
-                let said = content.map(text).transpose()?.unwrap_or_default();
+                let said = content.map(|content| text(content, "a search result has text alone"));
+                let said = said.transpose()?.unwrap_or_default();
                 let name = title.as_deref().unwrap_or(&source);
                 let found = Document::inline(said).with_file_name(name);
                 sources.citable.search_result(&source, title.as_deref(), &found);
@@ -335,8 +339,25 @@ impl Block {
                 }
                 ("text", Some(data), ..) => Document::inline(data),
                 ("url", _, Some(url), ..) => by_url(&url)?,
-                ("file", _, _, Some(id), _) => sources.documents.reference(sources.principal, &id).await?,
-                ("content", .., Some(content)) => Document::inline(text(content)?),
+                ("file", _, _, Some(id), _) => match sources.known.by_id(&id, title.as_deref()).await? {
+                    Some(UserPart::Document(upload)) => upload,
+                    gone => {
+                        // Those behind it keep their numbers.
+                        if is_document {
+                            sources.citable.document(Document::inline(""));
+                        }
+                        return Ok(vec![gone]);
+                    }
+                },
+                ("content", .., Some(Content::Blocks(blocks))) => {
+                    let (seen, read): (Vec<_>, Vec<_>) =
+                        blocks.into_iter().partition(|block| block.kind == "image");
+                    for image in seen {
+                        images.extend(Box::pin(image.part(sources)).await?);
+                    }
+                    Document::inline(text(Content::Blocks(read), "a document has text and images alone")?)
+                }
+                ("content", .., Some(Content::Text(said))) => Document::inline(said),
                 (kind, ..) => {
                     let message = format!("a source of the type {kind:?} is not known here");
                     return Err(Fault::invalid(message));
@@ -358,6 +379,9 @@ impl Block {
             false => {}
         }
         let context = context.map(|context| UserPart::text(format!("About the next document: {context}")));
-        Ok(context.into_iter().chain([document.into()]).collect())
+        // One of images alone has no text.
+        let is_blank = !images.is_empty() && document.size() == Some(0);
+        let document = if is_blank { None } else { document.into() };
+        Ok(context.into_iter().chain([document]).chain(images).collect())
     }
 }

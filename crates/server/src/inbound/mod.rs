@@ -5,6 +5,7 @@ pub(crate) mod body;
 pub(crate) mod chat;
 pub(crate) mod conversation;
 pub(crate) mod files;
+pub(crate) mod known_documents;
 pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod place;

@@ -6,7 +6,8 @@ use attache_core::{Capture, ContentTree, Document, UserPart};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, de};
 
-use crate::documents::Documents;
+use super::known_documents::KnownDocuments;
+use crate::address::is_web;
 use crate::fault::Fault;
 
 /// Content: a text, or parts.
@@ -120,27 +121,19 @@ impl Content {
     }
 
     /// The result of a tool: text, and documents in it.
-    pub(crate) async fn into_tree(
-        self,
-        principal: &str,
-        documents: &Documents,
-    ) -> Result<ContentTree, Fault> {
-        tree(self.into_parts(principal, documents).await?)
+    pub(crate) async fn into_tree(self, known: &KnownDocuments<'_>) -> Result<ContentTree, Fault> {
+        tree(self.into_parts(known).await?)
     }
 
     /// The parts of a user's message.
-    pub(crate) async fn into_parts(
-        self,
-        principal: &str,
-        documents: &Documents,
-    ) -> Result<Vec<Option<UserPart>>, Fault> {
+    pub(crate) async fn into_parts(self, known: &KnownDocuments<'_>) -> Result<Vec<Option<UserPart>>, Fault> {
         let parts = match self {
             Self::Text(text) => return Ok(vec![UserPart::text(text)]),
             Self::Parts(parts) => parts,
         };
         let mut all = Vec::with_capacity(parts.len());
         for part in parts {
-            all.push(part.into_part(principal, documents).await?);
+            all.push(part.into_part(known).await?);
         }
         Ok(all)
     }
@@ -178,7 +171,7 @@ pub(super) fn tree(parts: Vec<Option<UserPart>>) -> Result<ContentTree, Fault> {
 }
 
 impl Part {
-    async fn into_part(self, principal: &str, documents: &Documents) -> Result<Option<UserPart>, Fault> {
+    async fn into_part(self, known: &KnownDocuments<'_>) -> Result<Option<UserPart>, Fault> {
         let Self { kind, text, refusal: _, image_url, file, input_audio, .. } = self;
         let (data, id, url, name) = (self.file_data, self.file_id, self.file_url, self.filename);
         let document = match (kind.as_str(), text, image_url, file, input_audio) {
@@ -186,9 +179,9 @@ impl Part {
             ("image_url" | "input_image", _, Some(image), ..) => by_url(image.as_str())?,
             ("file", _, _, Some(file), _) => {
                 let File { file_data, file_id, filename } = file;
-                stored(principal, documents, file_data, file_id, None, filename).await?
+                return stored(known, file_data, file_id, None, filename).await;
             }
-            ("input_file" | "input_image", ..) => stored(principal, documents, data, id, url, name).await?,
+            ("input_file" | "input_image", ..) => return stored(known, data, id, url, name).await,
             ("input_audio", _, _, _, Some(audio)) => {
                 Document::from_bytes(decoded(&audio.data)?, &format!("audio/{}", audio.format))
             }
@@ -205,24 +198,24 @@ pub(super) fn unknown(kind: &str) -> Fault {
 
 /// A file by its data, its id or its address.
 async fn stored(
-    principal: &str,
-    documents: &Documents,
+    known: &KnownDocuments<'_>,
     data: Option<String>,
     id: Option<String>,
     url: Option<String>,
     name: Option<String>,
-) -> Result<Document, Fault> {
+) -> Result<Option<UserPart>, Fault> {
     let document = match (data, id, url) {
         (Some(data), ..) if is_web(&data) => by_url(&data)?,
         (Some(data), ..) => by_data(&data)?,
-        (None, Some(id), _) => documents.reference(principal, &id).await?,
+        (None, Some(id), _) => return known.by_id(&id, name.as_deref()).await,
         (None, None, Some(url)) => by_url(&url)?,
         (None, None, None) => return Err(Fault::invalid("a file needs its data, its address or file_id")),
     };
     Ok(match name {
         Some(name) => document.with_file_name(name),
         None => document,
-    })
+    }
+    .into())
 }
 
 /// A document at an address, or the one that the address is.
@@ -234,12 +227,6 @@ pub(super) fn by_url(url: &str) -> Result<Document, Fault> {
         true => Ok(Document::external(url)),
         false => Err(Fault::invalid("an address must begin with https://, http:// or data:").at("messages")),
     }
-}
-
-fn is_web(url: &str) -> bool {
-    let begins =
-        |scheme: &str| url.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
-    begins("http://") || begins("https://")
 }
 
 /// A document with the media type that its client says: bytes may say another.

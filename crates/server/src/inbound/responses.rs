@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::body::nullable;
 use super::chat::reasoning;
 use super::conversation::{self, Conversation, Reading};
+use super::known_documents::KnownDocuments;
 use super::parts::{Content, decoded};
 use super::tools::{ClientTool, FlatTool};
-use super::turn::Disconnect;
 use crate::dialect::response_item::media_type;
 use crate::dialect::responses::ECHO;
-use crate::documents::Documents;
 use crate::fault::Fault;
+use crate::live::OnDisconnect;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Default, Deserialize)]
@@ -52,7 +52,7 @@ pub(crate) struct Body {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Extension {
-    on_disconnect: Option<Disconnect>,
+    on_disconnect: Option<OnDisconnect>,
 }
 
 /// A conversation, by its id or as an object.
@@ -117,8 +117,8 @@ impl Body {
         }
     }
 
-    pub(crate) fn on_disconnect(&self) -> Option<Disconnect> {
-        self.attache.on_disconnect.or_else(|| self.background.then_some(Disconnect::Detach))
+    pub(crate) fn on_disconnect(&self) -> Option<OnDisconnect> {
+        self.attache.on_disconnect.or_else(|| self.background.then_some(OnDisconnect::Detach))
     }
 
     /// The options for the model; an option that cannot be honoured is refused.
@@ -168,8 +168,7 @@ impl Body {
     /// The conversation; results may answer calls that the request does not hold.
     pub(crate) async fn take_conversation(
         &mut self,
-        principal: &str,
-        documents: &Documents,
+        mut known: KnownDocuments<'_>,
     ) -> Result<Conversation, Fault> {
         let mut reading = Reading::default();
         if let Some(instructions) = &self.instructions {
@@ -177,14 +176,15 @@ impl Body {
         }
         let items = match std::mem::take(&mut self.input) {
             Input::Text(text) => {
-                reading.user(Content::Text(text).into_parts(principal, documents).await?);
+                reading.user(Content::Text(text).into_parts(&known).await?);
                 Vec::new()
             }
             Input::Items(items) => items,
         };
         conversation::bound(items.len(), "input")?;
         let mut reply = Reply::default();
-        for item in items {
+        let replied = items.iter().rposition(Item::is_of_reply);
+        for (at, item) in items.into_iter().enumerate() {
             if let Some(response) = item.referred()? {
                 // All up to it is in the session of that response.
                 reading.forget();
@@ -194,9 +194,8 @@ impl Body {
                 }
                 continue;
             }
-            item.read(&mut reading, &mut reply, principal, documents)
-                .await
-                .map_err(|fault| fault.at("input"))?;
+            known.at(at, replied);
+            item.read(&mut reading, &mut reply, &known).await.map_err(|fault| fault.at("input"))?;
         }
         reply.end(&mut reading);
         reading.finish("input")
@@ -228,6 +227,14 @@ impl Reply {
 }
 
 impl Item {
+    /// True for a piece of what the model said.
+    fn is_of_reply(&self) -> bool {
+        match self.kind.as_deref().unwrap_or("message") {
+            "message" => self.role.as_deref() == Some("assistant"),
+            kind => ["function_call", "image_generation_call", "item_reference"].contains(&kind),
+        }
+    }
+
     /// The response whose piece an item stands for, if it stands for one.
     fn referred(&self) -> Result<Option<String>, Fault> {
         if self.kind.as_deref() != Some("item_reference") {
@@ -246,8 +253,7 @@ impl Item {
         self,
         reading: &mut Reading,
         reply: &mut Reply,
-        principal: &str,
-        documents: &Documents,
+        known: &KnownDocuments<'_>,
     ) -> Result<(), Fault> {
         let Self { kind, role, content, call_id, name, arguments, output, result, output_format, id: _ } =
             self;
@@ -266,7 +272,7 @@ impl Item {
             }
             ("function_call_output", _) => {
                 reply.end(reading);
-                let tree = output.unwrap_or_default().into_tree(principal, documents).await?;
+                let tree = output.unwrap_or_default().into_tree(known).await?;
                 reading.result_alone(&call_id?, tree, false)?;
             }
             // One without a result failed, or stands in the session of its response.
@@ -283,7 +289,7 @@ impl Item {
             ("message", Some(role)) => {
                 reply.end(reading);
                 match role {
-                    "user" => reading.user(content.into_parts(principal, documents).await?),
+                    "user" => reading.user(content.into_parts(known).await?),
                     "system" | "developer" => reading.system(&content.into_text("a system message")?),
                     _ => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
                 }

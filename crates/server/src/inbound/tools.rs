@@ -78,12 +78,15 @@ pub(crate) struct Offered {
     instructions: Option<String>,
     /// The tools as the log of the run keeps them.
     kept: Vec<ClientTool>,
+    /// True if the run is let go once it waits for its client, whose next request answers its calls.
+    pub(crate) pauses: bool,
 }
 
 /// The metadata of a message with what came with it: whoever goes on with the run has it again.
 const TOOLS: &str = "clientTools";
 const SETTINGS: &str = "clientSettings";
 const INSTRUCTIONS: &str = "clientInstructions";
+const PAUSES: &str = "clientPauses";
 
 impl Offered {
     pub(crate) fn with_settings(self, settings: Option<ModelSettings>) -> Self {
@@ -92,6 +95,10 @@ impl Offered {
 
     pub(crate) fn with_instructions(self, instructions: Option<String>) -> Self {
         Self { instructions, ..self }
+    }
+
+    pub(crate) fn that_pauses(self) -> Self {
+        Self { pauses: true, ..self }
     }
 
     /// The things that came with a run, by the messages that it began with.
@@ -110,6 +117,7 @@ impl Offered {
             if let Some(instructions) = user.metadata.get(INSTRUCTIONS).and_then(Value::as_str) {
                 offered.instructions = Some(instructions.to_owned());
             }
+            offered.pauses |= user.metadata.get(PAUSES).and_then(Value::as_bool).unwrap_or(false);
         }
         offered
     }
@@ -136,6 +144,7 @@ impl Offered {
             (TOOLS, (!self.kept.is_empty()).then(|| serde_json::to_value(&self.kept).ok()).flatten()),
             (SETTINGS, self.settings.as_deref().and_then(settings::kept)),
             (INSTRUCTIONS, self.instructions.as_deref().map(Value::from)),
+            (PAUSES, self.pauses.then_some(Value::Bool(true))),
         ];
         let mut metadata = message.metadata.clone();
         for (name, kept) in kept {
@@ -148,9 +157,6 @@ impl Offered {
 
     /// Keeps them with the last thing that the user says among messages.
     pub(crate) fn keep_among(&self, messages: &mut [Arc<Message>]) {
-        if self.kept.is_empty() && self.settings.is_none() && self.instructions.is_none() {
-            return;
-        }
         for message in messages.iter_mut().rev() {
             if let Message::User(user) = &**message {
                 *message = Message::User(self.keep_in(user.clone())).shared();

@@ -1,8 +1,6 @@
 //! Requests of the server's own routes.
 
-use std::time::Duration;
-
-use attache_agent::{RUN_ONLY, RunInput};
+use attache_agent::{RUN_ONLY, RunInput, Session, Sessions};
 use attache_core::message::Metadata;
 use attache_core::{Capture, Message, UserMessage, UserPart};
 use serde::Deserialize;
@@ -33,14 +31,31 @@ pub(crate) struct Turn {
     /// The agent.
     pub(crate) model: Option<String>,
     pub(crate) session_id: Option<String>,
+    /// True if the session must be there: one that was deleted, or has expired, is not begun anew.
+    #[serde(default, deserialize_with = "nullable")]
+    must_exist: bool,
     #[serde(default, alias = "frontend_tools", deserialize_with = "nullable")]
     pub(crate) frontend_tools: Vec<ClientTool>,
-    pub(crate) on_disconnect: Option<Disconnect>,
+    pub(crate) on_disconnect: Option<OnDisconnect>,
     /// Facts about the page that the user looks at.
     pub(crate) context: Option<Map<String, Value>>,
 }
 
 impl Turn {
+    /// The session of that id, or a new one.
+    pub(crate) async fn session(
+        &self,
+        sessions: &Sessions,
+        principal: &str,
+        id: Option<&str>,
+    ) -> Result<Session, Fault> {
+        match (id, self.must_exist) {
+            (Some(id), true) => Ok(sessions.get(principal, id).await?),
+            (None, true) => Err(Fault::invalid("a session that must exist has an id").at("sessionId")),
+            (id, false) => Ok(sessions.open(principal, id).await?),
+        }
+    }
+
     /// The messages: what the user says, and facts about the user's page behind it, if there are some. They hold for the
     /// turn: the next one brings its own. Behind the question they cost no prompt cache more than themselves.
     pub(crate) async fn input(
@@ -81,25 +96,6 @@ impl Turn {
             return Err(Fault::invalid("a turn needs a message").at("message"));
         }
         Ok(UserMessage::new(parts))
-    }
-}
-
-/// The fate of a run whose client leaves, as the client wants it.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum Disconnect {
-    Cancel,
-    Detach,
-    GraceSeconds(u32),
-}
-
-impl From<Disconnect> for OnDisconnect {
-    fn from(disconnect: Disconnect) -> Self {
-        match disconnect {
-            Disconnect::Cancel => Self::Cancel,
-            Disconnect::Detach => Self::Detach,
-            Disconnect::GraceSeconds(seconds) => Self::Grace(Duration::from_secs(seconds.into())),
-        }
     }
 }
 

@@ -3,16 +3,19 @@
 use std::collections::HashSet;
 
 use attache_agent::Decision;
-use attache_core::{ContentTree, Document, UserPart};
+use attache_core::{ContentTree, UserPart};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::nullable;
 use super::conversation::{self, Conversation, Reading};
+use super::files;
+use super::known_documents::{KnownDocuments, gone};
 use super::parts::{by_url, typed, unknown};
 use super::tools::ClientTool;
-use super::turn::Disconnect;
+use crate::dialect::snapshot::PROVIDER;
 use crate::fault::Fault;
+use crate::live::OnDisconnect;
 
 /// The body, as far as anything follows from it; other members are left alone.
 #[derive(Debug, Deserialize)]
@@ -21,15 +24,20 @@ pub(crate) struct Body {
     /// The chat: a session.
     pub(crate) id: String,
     messages: Vec<UiMessage>,
+    /// The message that the client goes on with, or changes.
+    #[serde(default)]
+    message_id: Option<String>,
     // A transport adds these by its option `body`.
     pub(crate) model: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     pub(crate) tools: Vec<ClientTool>,
-    pub(crate) on_disconnect: Option<Disconnect>,
+    pub(crate) on_disconnect: Option<OnDisconnect>,
 }
 
 #[derive(Debug, Deserialize)]
 struct UiMessage {
+    #[serde(default)]
+    id: Option<String>,
     role: String,
     #[serde(default, deserialize_with = "nullable")]
     parts: Vec<Part>,
@@ -43,6 +51,8 @@ struct Part {
     kind: String,
     text: Option<String>,
     url: Option<String>,
+    /// The ids of an upload, by those who keep it.
+    provider_reference: Option<Value>,
     media_type: Option<String>,
     filename: Option<String>,
     tool_call_id: Option<String>,
@@ -65,6 +75,10 @@ struct Approval {
 }
 
 impl Part {
+    fn is_decided(&self) -> bool {
+        self.state.as_deref() == Some("approval-responded")
+    }
+
     /// The name of the tool, if the part is a call.
     fn tool(&self) -> Option<&str> {
         match self.kind.as_str() {
@@ -80,18 +94,33 @@ impl Body {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
     }
 
+    /// The message with which the client goes on: the one that it names, or its last one. It adds what it is told there.
+    fn goes_on_with(&self) -> Option<&UiMessage> {
+        let is_named = |message: &&UiMessage| message.id.is_some() && message.id == self.message_id;
+        let named = self.messages.iter().rfind(is_named).filter(|message| message.is_assistant());
+        named.or_else(|| self.messages.last().filter(|message| message.is_assistant()))
+    }
+
     /// The calls of the message that the answer goes on with.
     pub(crate) fn known_calls(&self) -> HashSet<String> {
-        let last = self.messages.last().filter(|message| message.role == "assistant");
-        let parts = last.map(|message| message.parts.as_slice()).unwrap_or_default();
+        let parts = self.goes_on_with().map(|message| message.parts.as_slice()).unwrap_or_default();
         parts.iter().filter_map(|part| part.tool_call_id.clone()).collect()
     }
 
-    /// The decisions about calls that the last message brings.
+    /// True if the client has the message that it decides in, and goes on with another one: it puts what it is told in the
+    /// place of the first.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.goes_on_with().is_none()
+    }
+
+    /// The decisions about calls: those of the message with which the client goes on, or of the last one that has some,
+    /// whatever the user said behind it.
     pub(crate) fn decisions(&self) -> Vec<(String, Decision)> {
-        let last = self.messages.last().filter(|message| message.role == "assistant");
-        let parts = last.map(|message| message.parts.as_slice()).unwrap_or_default();
-        let responded = parts.iter().filter(|part| part.state.as_deref() == Some("approval-responded"));
+        let has_decisions =
+            |message: &&UiMessage| message.is_assistant() && message.parts.iter().any(Part::is_decided);
+        let decided = self.goes_on_with().or_else(|| self.messages.iter().rfind(has_decisions));
+        let parts = decided.map(|message| message.parts.as_slice()).unwrap_or_default();
+        let responded = parts.iter().filter(|part| part.is_decided());
         responded
             .filter_map(|part| {
                 let approval = part.approval.as_ref()?;
@@ -105,19 +134,28 @@ impl Body {
     }
 
     /// The conversation.
-    pub(crate) fn take_conversation(&mut self) -> Result<Conversation, Fault> {
+    pub(crate) async fn take_conversation(
+        &mut self,
+        mut known: KnownDocuments<'_>,
+    ) -> Result<Conversation, Fault> {
         let messages = std::mem::take(&mut self.messages);
         conversation::bound(messages.len(), "messages")?;
         let mut reading = Reading::default();
-        for message in messages {
-            message.read(&mut reading).map_err(|fault| fault.at("messages"))?;
+        let replied = messages.iter().rposition(UiMessage::is_assistant);
+        for (at, message) in messages.into_iter().enumerate() {
+            known.at(at, replied);
+            message.read(&mut reading, &known).await.map_err(|fault| fault.at("messages"))?;
         }
         Ok(reading.finish_as_it_is())
     }
 }
 
 impl UiMessage {
-    fn read(self, reading: &mut Reading) -> Result<(), Fault> {
+    fn is_assistant(&self) -> bool {
+        self.role == "assistant"
+    }
+
+    async fn read(self, reading: &mut Reading, known: &KnownDocuments<'_>) -> Result<(), Fault> {
         match self.role.as_str() {
             "system" => {
                 let texts = self.parts.into_iter().map(|part| match (part.kind.as_str(), part.text) {
@@ -129,23 +167,21 @@ impl UiMessage {
                 reading.system(&texts.collect::<Result<String, Fault>>()?);
             }
             "user" => {
-                let parts: Result<Vec<_>, _> = self.parts.into_iter().map(user_part).collect();
-                reading.user(parts?);
+                reading.user(user_parts(self.parts, known).await?);
             }
             "assistant" => {
                 let mut step = Vec::new();
                 for part in self.parts {
                     match part.kind.as_str() {
-                        "step-start" => assistant(std::mem::take(&mut step), reading)?,
+                        "step-start" => assistant(std::mem::take(&mut step), reading, known).await?,
                         "steering-message" => {
-                            assistant(std::mem::take(&mut step), reading)?;
-                            let said: Result<Vec<_>, _> = part.parts.into_iter().map(user_part).collect();
-                            reading.user(said?);
+                            assistant(std::mem::take(&mut step), reading, known).await?;
+                            reading.user(user_parts(part.parts, known).await?);
                         }
                         _ => step.push(part),
                     }
                 }
-                assistant(step, reading)?;
+                assistant(step, reading, known).await?;
             }
             role => return Err(Fault::invalid(format!("the role {role:?} is not known"))),
         }
@@ -153,21 +189,43 @@ impl UiMessage {
     }
 }
 
-fn user_part(part: Part) -> Result<Option<UserPart>, Fault> {
-    match (part.kind.as_str(), part.text, part.url) {
-        ("text", Some(text), _) => Ok(UserPart::text(text)),
-        ("file", _, Some(url)) => Ok(file(&url, part.media_type.as_deref(), part.filename)?.into()),
-        (kind, ..) if kind.starts_with("data-") => Ok(None),
-        (kind, ..) => Err(unknown(kind)),
+async fn user_parts(parts: Vec<Part>, known: &KnownDocuments<'_>) -> Result<Vec<Option<UserPart>>, Fault> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        all.push(match part.kind.as_str() {
+            "file" => part.into_file(known).await?,
+            "text" => UserPart::text(part.text.ok_or_else(|| unknown("text"))?),
+            kind if kind.starts_with("data-") => None,
+            kind => return Err(unknown(kind)),
+        });
+    }
+    Ok(all)
+}
+
+impl Part {
+    /// The file of the part: a document of ours by its reference or its address, or any other one by its address.
+    async fn into_file(self, known: &KnownDocuments<'_>) -> Result<Option<UserPart>, Fault> {
+        let Self { url, media_type, filename, provider_reference, .. } = self;
+        let name = filename.as_deref();
+        let reference = provider_reference.as_ref().and_then(|by| by.get(PROVIDER)).and_then(Value::as_str);
+        if let Some(id) = reference {
+            return known.by_id(id, name).await;
+        }
+        let url = url.ok_or_else(|| unknown("file"))?;
+        match known.id_in(&url) {
+            Some(id) => known.by_id(&id, name).await,
+            // A place here that leads to no document any more.
+            None if known.is_past && url.starts_with('/') => Ok(UserPart::text(gone(name.unwrap_or(&url)))),
+            None => {
+                let document = typed(by_url(&url)?, media_type.as_deref());
+                Ok(document.with_file_name(filename.unwrap_or_default()).into())
+            }
+        }
     }
 }
 
-fn file(url: &str, media_type: Option<&str>, name: Option<String>) -> Result<Document, Fault> {
-    Ok(typed(by_url(url)?, media_type).with_file_name(name.unwrap_or_default()))
-}
-
 /// Reads one step of a reply: text, and calls with their results.
-fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
+async fn assistant(parts: Vec<Part>, reading: &mut Reading, known: &KnownDocuments<'_>) -> Result<(), Fault> {
     let mut text = String::new();
     let (mut calls, mut results, mut made) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
@@ -177,11 +235,10 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
                 continue;
             }
             "file" => {
-                let url = part.url.as_deref().ok_or_else(|| unknown("file"))?;
-                // An address of ours: the thread has the document. It counts only where the thread is gone.
-                match url.starts_with('/') {
-                    false => made.push(file(url, part.media_type.as_deref(), part.filename)?),
-                    true => text.push_str("[A document of this answer is gone with its thread.]"),
+                match part.into_file(known).await? {
+                    Some(UserPart::Document(document)) => made.push(document),
+                    Some(UserPart::Text(words)) => text.push_str(words.text()),
+                    _ => {}
                 }
                 continue;
             }
@@ -194,7 +251,11 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
         let input = part.input.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         calls.push(conversation::call(&id, name.to_owned(), input.to_string())?);
         match part.state.as_deref() {
-            Some("output-available") => results.push((id, said(part.output), false)),
+            Some("output-available") => {
+                let output = part.output.unwrap_or_default();
+                // The bound of the request holds for it.
+                results.push((id, files::result(&output, usize::MAX)?, false));
+            }
             Some("output-error") => {
                 let text = part.error_text.unwrap_or_default();
                 results.push((id, ContentTree::text(&text), true));
@@ -214,13 +275,4 @@ fn assistant(parts: Vec<Part>, reading: &mut Reading) -> Result<(), Fault> {
         reading.result(&id, tree, is_error)?;
     }
     Ok(())
-}
-
-/// The result of a tool of the client: a text, or any JSON.
-fn said(output: Option<Value>) -> ContentTree {
-    match output {
-        None | Some(Value::Null) => ContentTree::text(""),
-        Some(Value::String(text)) => ContentTree::text(&text),
-        Some(value) => ContentTree::value(&value),
-    }
 }

@@ -6,24 +6,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use attache_agent::{AgentRun, EndReason, Event, EventKind, LogEvents};
-use attache_core::ToolResult;
 use futures_core::Stream as _;
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, What, lighten};
-use super::rules::ClientCalls;
 use super::run::Live;
+use super::run_rules::ClientCalls;
 use crate::record::Record;
 
 /// Drives a run to its end, or until it is to be let go.
-pub(super) async fn drive(live: Arc<Live>, run: AgentRun, before: Option<LogEvents>, record: Arc<Record>) {
+pub(super) async fn drive(live: Arc<Live>, run: AgentRun, record: Arc<Record>) {
     // However the task ends, its viewers learn of it.
     let ending = Ending { live: Arc::clone(&live), run: Some(run), record };
-    ending.drive(before).await;
+    ending.drive().await;
 }
 
 /// Has viewers told what the log of the run tells. The run has its lease, and nothing new is written before it goes on.
-async fn recall(live: &Live, mut before: LogEvents) {
+async fn recall(live: &Live) {
     let Some(session) = &live.held else { return };
     let entries = match session.behind(&live.id, 0).await {
         Ok(entries) => entries,
@@ -32,7 +31,7 @@ async fn recall(live: &Live, mut before: LogEvents) {
             return;
         }
     };
-    let mut events = Vec::new();
+    let (mut before, mut events) = (LogEvents::new(), Vec::new());
     for entry in &entries {
         match before.take(entry) {
             Ok(mut told) => {
@@ -56,19 +55,19 @@ struct Ending {
 }
 
 impl Ending {
-    async fn drive(mut self, mut before: Option<LogEvents>) {
+    async fn drive(mut self) {
         let live = Arc::clone(&self.live);
+        let mut recalls = live.goes_on();
         let mut attention = pin!(attend(&live));
         loop {
-            let next = poll_fn(|context| match self.poll(&mut before, context) {
+            let next = poll_fn(|context| match self.poll(&mut recalls, context) {
                 Poll::Pending => attention.as_mut().poll(context).map(|()| Next::Stop),
                 next => next,
             });
             match next.await {
                 Next::Recall(first) => {
-                    let (before, event) = *first;
-                    Box::pin(recall(&live, before)).await;
-                    if self.take(event) {
+                    Box::pin(recall(&live)).await;
+                    if self.take(*first) {
                         return self.pause().await;
                     }
                 }
@@ -84,14 +83,14 @@ impl Ending {
         }
     }
 
-    /// Adds events while there are any.
-    fn poll(&mut self, before: &mut Option<LogEvents>, context: &mut Context<'_>) -> Poll<Next> {
+    /// Adds events while there are any. The first one waits if the run `recalls` its log before.
+    fn poll(&mut self, recalls: &mut bool, context: &mut Context<'_>) -> Poll<Next> {
         loop {
             let Some(run) = self.run.as_mut() else { return Poll::Ready(Next::End) };
             let Some(event) = ready!(Pin::new(run).poll_next(context)) else { return Poll::Ready(Next::End) };
             let is_last = matches!(event.kind, EventKind::Finished(_));
-            if !is_last && let Some(before) = before.take() {
-                return Poll::Ready(Next::Recall(Box::new((before, event))));
+            if !is_last && std::mem::take(recalls) {
+                return Poll::Ready(Next::Recall(Box::new(event)));
             }
             if self.take(event) {
                 return Poll::Ready(Next::Pause);
@@ -143,8 +142,7 @@ impl Ending {
                 self.live.wait_for_client(call.clone(), Instant::now() + time);
             }
         }
-        let waits = self.live.push(What::Event(event));
-        waits && matches!(self.live.rules.client_calls, ClientCalls::Pause)
+        self.live.push(What::Event(event))
     }
 }
 
@@ -175,7 +173,7 @@ fn pending(kind: &EventKind) -> Option<&attache_core::ToolCall> {
 /// The next thing that a driver has to do with.
 enum Next {
     /// The log of a run that goes on is to be told before this event of it.
-    Recall(Box<(LogEvents, Event)>),
+    Recall(Box<Event>),
     /// The client is to answer.
     Pause,
     /// The server stops.
@@ -196,9 +194,10 @@ async fn attend(live: &Live) {
         }
         for call in attention.overdue {
             let control = live.control.clone();
-            let result = ToolResult::error(&call, "Nobody answered the call in time; it was not run.");
             tokio::spawn(async move {
-                if let Err(error) = control.submit([result]).await {
+                // Its page may be about to answer: somebody may have allowed it there a moment ago.
+                let text = "Nobody answered the call in time; it is not known whether it was run.";
+                if let Err(error) = control.expire(&call, text).await {
                     tracing::debug!(%error, "a call that nobody answered was answered or closed meanwhile");
                 }
             });

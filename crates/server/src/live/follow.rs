@@ -90,13 +90,7 @@ struct Part {
 
 impl Follower {
     /// A follower that goes on behind an event of the log, or begins with the run so far.
-    pub(crate) fn new(
-        runs: Arc<Runs>,
-        session: Session,
-        run: String,
-        log: LogEvents,
-        seen: Option<u64>,
-    ) -> Self {
+    pub(crate) fn new(runs: Arc<Runs>, session: Session, run: String, seen: Option<u64>) -> Self {
         let (pause, due) = (SHORTEST, Instant::now());
         let (view, origins) = (View::default(), runs.origins());
         let (failing, alone, part, look) = (None, None, None, due);
@@ -104,7 +98,7 @@ impl Follower {
             runs,
             session,
             run,
-            log,
+            log: LogEvents::new(),
             origins,
             read: 0,
             last: 0,
@@ -249,7 +243,12 @@ impl Follower {
         let is_answer = self.part.is_some() && !is_before;
         if self.view.end.is_none() && !is_before {
             match (Stand::of(self.log.run()), drive) {
-                (Stand::AsksClient(_), _) if self.ends_waiting => self.pause(&mut news),
+                // Nobody has said so in a log of an older program.
+                (Stand::AsksClient(calls), drive)
+                    if self.ends_waiting && (self.view.asks_for(&calls) || drive != Drive::UnderWay) =>
+                {
+                    self.pause(&mut news);
+                }
                 (Stand::Waits, _) if is_answer || self.ends_waiting => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Abandoned) => {
@@ -286,8 +285,9 @@ impl Follower {
     fn pauses(&mut self) -> Option<u32> {
         let part = self.part.as_mut()?;
         let step = self.log.run().steps();
-        if part.asked == step || !matches!(Stand::of(self.log.run()), Stand::AsksClient(_)) {
-            return None;
+        match Stand::of(self.log.run()) {
+            Stand::AsksClient(calls) if part.asked != step && self.view.asks_for(&calls) => {}
+            _ => return None,
         }
         part.asked = step;
         let before = part.before;

@@ -38,8 +38,8 @@ impl Stand {
 }
 
 /// The run so far by its log, and the number of the last event.
-pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry], mut origins: Option<Origins>) -> (View, u64) {
-    let (mut view, mut last) = (View::default(), 0);
+pub(crate) fn so_far(entries: &[LogEntry], mut origins: Option<Origins>) -> (View, u64) {
+    let (mut log, mut view, mut last) = (LogEvents::new(), View::default(), 0);
     for entry in entries {
         for told in told(&mut log, entry, origins.as_mut()) {
             last = told.seq;
@@ -50,7 +50,8 @@ pub(crate) fn so_far(mut log: LogEvents, entries: &[LogEntry], mut origins: Opti
 }
 
 /// The failure with which the log of a run ends.
-pub(crate) fn failure(mut log: LogEvents, entries: &[LogEntry]) -> Arc<Entry> {
+pub(crate) fn failure(entries: &[LogEntry]) -> Arc<Entry> {
+    let mut log = LogEvents::new();
     for entry in entries {
         told(&mut log, entry, None);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use attache_agent::{Control, Event, LogEvents, Outcome, Session};
+use attache_agent::{Control, Event, Outcome, Session};
 use attache_core::{ToolCall, ToolCallId, Usage};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::entry::{Entry, What};
 use super::event_buffer::{Bounds, Ring};
 use super::origins::Origins;
-use super::rules::{ClientCalls, Rules};
+use super::run_rules::{ClientCalls, Rules};
 use super::view::View;
 use crate::record::Of;
 
@@ -58,8 +58,8 @@ pub(crate) struct NewRun {
     pub(crate) parking: Option<Parking>,
     /// The calls of a run that goes on whose results are delivered already: nobody is asked for them again.
     pub(crate) answered: Vec<ToolCallId>,
-    /// Tells what the log of a run that goes on tells from before.
-    pub(crate) before: Option<LogEvents>,
+    /// True if those who look at the run are told what its log tells from before.
+    pub(crate) goes_on: bool,
 }
 
 /// Keeps a run that is let go until the client answers these calls, or sends the same answers again; see
@@ -72,7 +72,7 @@ struct State {
     view: View,
     /// The part of the view that this drive tells itself, where a client goes on with a run: it knows what came before.
     own: Option<View>,
-    /// There where clients do not see what tools return.
+    /// Set if clients do not see what tools return.
     origins: Option<Origins>,
     viewers: usize,
     /// Since when there is no viewer, if there was one.
@@ -115,10 +115,8 @@ impl Live {
         control: Control,
         bounds: Bounds,
         origins: Option<Origins>,
-        goes_on: bool,
     ) -> Self {
-        let NewRun { id, request, principal, agent, session: held, rules, parking, answered, before: _ } =
-            new;
+        let NewRun { id, request, principal, agent, session: held, rules, parking, answered, goes_on } = new;
         let session = held.as_ref().map(|session| session.id().to_string());
         let has_own = goes_on && matches!(rules.client_calls, ClientCalls::Pause);
         let state = State {
@@ -156,7 +154,7 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what happened. True if nothing goes on now before the client answers calls.
+    /// Adds what happened. True if the run is to be let go now: nothing goes on before the client's next request.
     pub(super) fn push(&self, mut what: What) -> bool {
         let mut state = self.lock();
         if let (Some(origins), What::Event(event)) = (&mut state.origins, &mut what) {
@@ -167,8 +165,11 @@ impl Live {
         if let Some(own) = &mut state.own {
             own.add(&entry);
         }
-        // The calls from before that were answered are not taken by the run yet.
-        let waits = matches!(&entry.what, What::Event(_)) && state.own().waits_for_client();
+        // A drive that goes on tells first what was decided, and then again for what it waits.
+        let waits = matches!(self.rules.client_calls, ClientCalls::Pause)
+            && matches!(&entry.what, What::Event(_))
+            && state.view.waits_for_client()
+            && state.own().client_calls().next().is_some();
         let is_awaited = state.awaited <= entry.seq || state.view.end.is_some();
         if is_awaited {
             state.awaited = u64::MAX;
@@ -189,6 +190,7 @@ impl Live {
             }
             state.view.add(&Arc::new(Entry { seq: 0, what: What::Event(event) }));
         }
+        state.view.goes_on();
     }
 
     /// True if the run began in another drive, which this one's view alone tells of.
@@ -260,7 +262,7 @@ impl Live {
 
     /// The calls that its client is to answer.
     pub(super) fn client_calls(&self) -> Vec<ToolCallId> {
-        self.lock().own().client_calls().map(|call| call.id.clone()).collect()
+        self.lock().view.client_calls().map(|call| call.id.clone()).collect()
     }
 
     /// The part of the run that this drive tells itself, and the number of its last entry.
@@ -337,6 +339,7 @@ impl Live {
             agent: &self.agent,
             session: self.session.as_deref(),
             run: &self.id,
+            is_mounted: false,
         }
     }
 

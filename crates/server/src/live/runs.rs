@@ -76,12 +76,10 @@ impl Runs {
     }
 
     /// Drives a run in a task of its own. Its first viewer sees all of it.
-    pub(crate) fn start(self: &Arc<Self>, mut new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
-        let before = new.before.take();
-        let goes_on = before.is_some();
+    pub(crate) fn start(self: &Arc<Self>, new: NewRun, run: AgentRun) -> Result<Viewer, TooMany> {
         let epoch: String = fresh::uuid().chars().filter(|letter| *letter != '-').take(8).collect();
         let (control, origins) = (run.control(), self.origins());
-        let live = Arc::new(Live::new(new, epoch, control, self.bounds, origins, goes_on));
+        let live = Arc::new(Live::new(new, epoch, control, self.bounds, origins));
         let mut state = self.lock();
         match state.admits(&live.principal, &live.id, self.most_of_one) {
             // A run that is taken over was let in by the process that is gone. It counts, and is not refused.
@@ -98,7 +96,7 @@ impl Runs {
         // The future of a run is large, and tasks are moved before they are polled.
         let driving = Box::pin(async move {
             let _driven = driven;
-            drive(live, run, before, record).await;
+            drive(live, run, record).await;
         });
         tokio::spawn(driving.instrument(span));
         Ok(viewer)

@@ -8,6 +8,7 @@ use attache_core::{Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
 use super::entry::{Entry, What, in_memory, weight};
+use super::inside::Inside;
 
 /// A run so far: a fold over its events.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +29,14 @@ pub(crate) struct View {
     pub(crate) deferred: Vec<DeferredRequest>,
     /// The steps whose documents were routed in another way than before.
     pub(crate) routing: Vec<(u32, Arc<RoutingReport>)>,
-    pub(crate) citations: Vec<Citation>,
+    /// The citations, each with the number of replies that had begun until then.
+    pub(crate) citations: Vec<(usize, Citation)>,
     /// All tokens, with those of agents inside.
     pub(crate) usage: Usage,
     /// The last entry, once it is there.
     pub(crate) end: Option<Arc<Entry>>,
+    /// The agents inside its calls.
+    inside: Inside,
     /// About the bytes of the results and documents that it holds.
     bytes: usize,
 }
@@ -75,6 +79,8 @@ pub(crate) struct CallView {
     /// The arguments as the model writes them.
     pub(crate) arguments: String,
     pub(crate) state: CallState,
+    /// True if its tool has started.
+    pub(crate) has_started: bool,
     /// How far its tool has come.
     pub(crate) progress: Option<Progress>,
     /// The agents on the way to it, if an agent inside made it.
@@ -132,6 +138,11 @@ impl View {
         self.calls().filter(|call| matches!(call.state, CallState::Client))
     }
 
+    /// True if the client was told that it answers these calls.
+    pub(super) fn asks_for(&self, calls: &[ToolCallId]) -> bool {
+        calls.iter().all(|id| self.client_calls().any(|call| call.id == *id))
+    }
+
     /// True if somebody was asked for the result of a call, and gave it or is to give it.
     pub(super) fn has_asked(&self) -> bool {
         self.calls().any(|call| match &call.state {
@@ -151,17 +162,39 @@ impl View {
         self.reply(step).is_some_and(|reply| self.withdrawn.contains(reply))
     }
 
+    /// The citations of the last reply, if it counts: places in an answer are those of its reply.
+    pub(crate) fn cited(&self) -> impl Iterator<Item = &Citation> {
+        let last = self.replies.last().filter(|(_, reply)| !self.withdrawn.contains(reply));
+        let of_last =
+            move |(replies, _): &&(usize, Citation)| last.is_some() && *replies == self.replies.len();
+        self.citations.iter().filter(of_last).map(|(_, citation)| citation)
+    }
+
     /// True if nothing goes on before the client has answered calls.
     pub(super) fn waits_for_client(&self) -> bool {
         let mut waits = false;
-        for call in self.calls() {
-            match call.state {
-                CallState::Writing | CallState::Requested | CallState::Running => return false,
-                CallState::Client => waits = true,
-                CallState::Approval | CallState::Deferred | CallState::Finished(_) => {}
-            }
+        // Those of agents inside are a part of the calls around them.
+        for call in self.calls().filter(|call| call.path.is_none()) {
+            waits |= match call.state {
+                CallState::Writing | CallState::Requested => return false,
+                CallState::Running => match self.inside.waits(&call.id) {
+                    Some(asks) => asks,
+                    None => return false,
+                },
+                CallState::Client => true,
+                CallState::Approval | CallState::Deferred | CallState::Finished(_) => false,
+            };
         }
         waits
+    }
+
+    /// Another drive goes on with the run: calls that were under way are to start again.
+    pub(super) fn goes_on(&mut self) {
+        for block in &mut self.blocks {
+            if let Block::Call(CallView { state: state @ CallState::Running, .. }) = block {
+                *state = CallState::Requested;
+            }
+        }
     }
 
     /// Takes an entry in.
@@ -207,8 +240,9 @@ impl View {
     /// Takes an event in: one of an agent inside has a path.
     fn event(&mut self, event: &Event, entry: &Arc<Entry>, path: Option<&Arc<[NestedAgent]>>) {
         let is_own = path.is_none();
-        if is_own {
-            self.step = event.step;
+        match path {
+            Some(path) => self.inside.event(path, &event.kind),
+            None => self.step = event.step,
         }
         match &event.kind {
             EventKind::StepStarted { model, reply } if is_own => {
@@ -238,7 +272,10 @@ impl View {
                     self.set(call, step, CallState::Requested);
                 }
             }
-            EventKind::ToolStarted { call } if is_own => self.set(call, event.step, CallState::Running),
+            EventKind::ToolStarted { call } if is_own => {
+                self.set(call, event.step, CallState::Running);
+                self.inside.starts(&call.id);
+            }
             EventKind::ToolProgress { id, progress } if is_own => {
                 self.call(id, event.step, |call| call.progress = Some((**progress).clone()));
             }
@@ -252,7 +289,14 @@ impl View {
                 }
                 self.asked(asked, path);
             }
-            EventKind::ApprovalDecided(decided) => self.approvals.retain(|asked| asked.id != decided.id),
+            EventKind::ApprovalDecided(decided) => {
+                let place = self.approvals.iter().position(|asked| asked.id == decided.id);
+                let Some(asked) = place.map(|place| self.approvals.remove(place)) else { return };
+                match path {
+                    Some(path) => self.inside.decided(path, &asked.call.id),
+                    None => self.set(&asked.call, event.step, CallState::Requested),
+                }
+            }
             EventKind::CallDeferred(request) => {
                 if is_own {
                     self.set(&request.call, event.step, CallState::Deferred);
@@ -262,6 +306,9 @@ impl View {
             EventKind::ToolFinished { result, .. } => {
                 self.approvals.retain(|asked| asked.call.id != result.call_id);
                 self.deferred.retain(|request| request.call.id != result.call_id);
+                if is_own {
+                    self.inside.ends(&result.call_id);
+                }
                 let known = self.calls().any(|call| call.id == result.call_id);
                 if is_own || known {
                     self.bytes += weight(&entry.what);
@@ -277,11 +324,19 @@ impl View {
             EventKind::ReplyWithdrawn { reply } if is_own => {
                 self.spoke = false;
                 self.withdrawn.push(reply.clone());
+                self.drop_calls(|state| matches!(state, CallState::Writing | CallState::Requested));
             }
-            EventKind::StepFinished { usage, .. } | EventKind::Compacted { usage, .. } => {
-                self.usage.add(usage)
+            EventKind::StepFinished { usage, .. } => {
+                self.usage.add(usage);
+                // Those that are executed were told before.
+                if is_own {
+                    self.drop_calls(|state| matches!(state, CallState::Writing));
+                }
             }
-            EventKind::Source(citation) if is_own => self.citations.push((**citation).clone()),
+            EventKind::Compacted { usage, .. } => self.usage.add(usage),
+            EventKind::Source(citation) if is_own => {
+                self.citations.push((self.replies.len(), (**citation).clone()));
+            }
             EventKind::Finished(_) if is_own => {
                 let Some(outcome) = event.kind.outcome() else { return };
                 // Nobody decides about calls of a run that was cancelled, or that failed.
@@ -298,10 +353,16 @@ impl View {
         }
     }
 
+    /// Takes calls away that nobody will run: their reply was cut, or does not count.
+    fn drop_calls(&mut self, is_void: impl Fn(&CallState) -> bool) {
+        self.blocks.retain(|block| !matches!(block, Block::Call(call) if is_void(&call.state)));
+    }
+
     fn set(&mut self, call: &ToolCall, step: u32, state: CallState) {
         self.call(&call.id, step, |known| {
             known.name.clone_from(&call.name);
             call.arguments.raw().clone_into(&mut known.arguments);
+            known.has_started |= matches!(state, CallState::Running);
             (known.state, known.progress) = (state, None);
         });
     }
@@ -316,8 +377,8 @@ impl View {
             return change(call);
         }
         let (name, arguments) = (String::new(), String::new());
-        let (state, progress) = (CallState::Writing, None);
-        let mut call = CallView { step, id: id.clone(), name, arguments, state, progress, path: None };
+        let (state, has_started, progress, path) = (CallState::Writing, false, None, None);
+        let mut call = CallView { step, id: id.clone(), name, arguments, state, has_started, progress, path };
         change(&mut call);
         self.blocks.push(Block::Call(call));
     }

@@ -125,8 +125,8 @@ mod tests {
 
     use super::super::entry::What;
     use super::super::event_buffer::Bounds;
-    use super::super::rules::{ClientCalls, OnDisconnect, Rules};
     use super::super::run::NewRun;
+    use super::super::run_rules::{ClientCalls, OnDisconnect, Rules};
     use super::*;
 
     #[derive(Default)]
@@ -158,10 +158,10 @@ mod tests {
             rules,
             parking: None,
             answered: Vec::new(),
-            before: None,
+            goes_on: false,
         };
         let bounds = Bounds { entries: 1000, bytes: 1 << 20 };
-        let live = Arc::new(Live::new(new, "epoch".to_owned(), run.control(), bounds, None, false));
+        let live = Arc::new(Live::new(new, "epoch".to_owned(), run.control(), bounds, None));
         let mut events = Vec::new();
         while let Some(event) = run.next().await {
             events.push(event);

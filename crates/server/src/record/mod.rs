@@ -2,8 +2,10 @@
 
 mod audit;
 mod metrics;
+mod recorder;
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Decided, Decision, Disposition, Event, EventKind};
 use attache_core::{Arguments, ResultStatus, ToolCall, ToolResult, fresh};
@@ -12,11 +14,18 @@ pub(crate) use self::audit::Audit;
 pub use self::audit::{AuditEntry, Audited};
 use self::metrics::Count;
 pub(crate) use self::metrics::{Gauges, Metrics};
+pub(crate) use self::recorder::{Recorder, Slot};
+
+/// The most decisions that are remembered as taken down.
+const MOST_DECIDED: usize = 1024;
 
 /// The record of what the server does.
 pub(crate) struct Record {
     pub(crate) metrics: Metrics,
-    pub(crate) audit: Audit,
+    audit: Audit,
+    /// The approvals of the newest decisions: of a run that another protocol drives, both the route at which somebody
+    /// decided and the run tell of it.
+    decided: Mutex<VecDeque<String>>,
 }
 
 /// The run that something happened in.
@@ -27,9 +36,15 @@ pub(crate) struct Of<'a> {
     pub(crate) agent: &'a Arc<str>,
     pub(crate) session: Option<&'a str>,
     pub(crate) run: &'a str,
+    /// True if another protocol drives it: its events alone tell who decided about a call.
+    pub(crate) is_mounted: bool,
 }
 
 impl Record {
+    pub(crate) fn new(audit: Audit) -> Self {
+        Self { metrics: Metrics::default(), audit, decided: Mutex::default() }
+    }
+
     /// Takes down an event of a run.
     pub(crate) fn event(&self, of: Of<'_>, event: &Event) {
         match &event.kind {
@@ -48,8 +63,10 @@ impl Record {
                     arguments,
                 });
             }
-            // Whoever decides is known where the decision comes in; here it is known that nobody did.
-            EventKind::ApprovalDecided(decided) if decided.by.is_none() => self.decided(of, decided),
+            // The route at which somebody decides knows the request, too; here it is known that nobody did.
+            EventKind::ApprovalDecided(decided) if of.is_mounted || decided.by.is_none() => {
+                self.decided(of, decided);
+            }
             EventKind::Nested { event, .. } if !matches!(event.kind, EventKind::Finished(_)) => {
                 self.event(of, event);
             }
@@ -57,8 +74,18 @@ impl Record {
         }
     }
 
-    /// Takes down a decision about a call.
+    /// Takes down a decision about a call, once.
     pub(crate) fn decided(&self, of: Of<'_>, decided: &Decided) {
+        {
+            let mut known = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.contains(&decided.id) {
+                return;
+            }
+            if known.len() == MOST_DECIDED {
+                known.pop_front();
+            }
+            known.push_back(decided.id.clone());
+        }
         let (decision, edited) = match &decided.decision {
             None => ("none", None),
             Some(Decision::Approve) => ("approve", None),

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::begin_run::{Asking, streamed};
+use super::begin_run::{RunRequest, streamed};
 use super::body_and_agent::{Request, read};
 use super::runs_by_log::Stored;
 use super::thread::{Said, turn};
@@ -20,6 +20,7 @@ use crate::dialect::ag_ui::AgUi;
 use crate::dialect::snapshot::{Thread, take_messages};
 use crate::fault::Fault;
 use crate::inbound::ag_ui::Body as Asked;
+use crate::inbound::known_documents::KnownDocuments;
 use crate::inbound::tools;
 use crate::live::{Follower, Viewer};
 use crate::resuming::under_way;
@@ -34,15 +35,18 @@ pub(crate) async fn run(
     let hosted = &hosted;
     let has_tools = !asked.tools.is_empty();
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
-    let on_disconnect = asked.on_disconnect()?.map(Into::into);
+    let on_disconnect = asked.on_disconnect()?;
     if asked.comes_back() {
         return back(&app, &principal, hosted, asked).await;
     }
-    let (conversation, sent) = asked.take_conversation(principal.name(), &app.documents).await?;
+    let thread = asked.thread_id.clone();
+    let known = KnownDocuments::new(principal.name(), &app.documents);
+    let known = known.and_of(&hosted.sessions, &thread, app.shown.details);
+    let (conversation, sent) = asked.take_conversation(known).await?;
     let resumed = Said::Resumed(asked.resume.take().unwrap_or_default());
-    let asking =
-        Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
-    let (viewer, history) = turn(&asking, &asked.thread_id, conversation, resumed, tools).await?;
+    let run_request =
+        RunRequest { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
+    let (viewer, history) = turn(&run_request, &asked.thread_id, conversation, resumed, tools).await?;
     let running: HashSet<_> = sent.iter().filter_map(|sent| sent.running.clone()).collect();
     let told = AgUi::new(asked.thread_id, asked.run_id, app.shown).with_running(running);
     let thread = Thread::new(&history, &sent);
@@ -78,8 +82,7 @@ async fn back(app: &App, principal: &Principal, hosted: &Hosted, asked: Asked) -
     match under_way(app, principal, &run.id) {
         Some(live) => Ok(sse::response(Viewer::of_all(live), told, Vec::new())),
         None => {
-            let log = hosted.agent().log_events();
-            let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
+            let follower = Follower::new(Arc::clone(&app.runs), session, run.id, Some(0));
             Ok(sse::response(follower.until_it_waits(), told, Vec::new()))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Decision, EntryKind, Outcome, Session, SessionInfo, decide as settle};
+use attache_agent::{DecideError, Decision, EntryKind, Outcome, Session, SessionInfo, decide as settle};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -96,16 +96,25 @@ pub(crate) async fn decide(
         .iter()
         .any(|entry| matches!(&entry.kind, EntryKind::Decided(decided) if decided.id == id));
     let journal = session.journal_of(&run);
-    let decided = settle(&*journal, &id, principal.name(), decision).await?;
+    let left = Left::Decision(id.clone());
+    let decided = match settle(&*journal, &id, principal.name(), decision).await {
+        // Its time is up: the run goes on without a decision.
+        Err(closed @ DecideError::Closed { .. }) if left.is_waited_for(&session, &run).await? => {
+            go_on_with(&app, &principal, hosted, &session, &run, &left).await?;
+            return Err(closed.into());
+        }
+        decided => decided?,
+    };
     // Nothing fails between the two: said again, it would be no news, and never be taken down.
     if !is_repeated {
         let began = runs.iter().find(|known| known.id == run).map(|known| known.name.as_str());
         let agent = began.filter(|name| !name.is_empty()).map_or_else(|| Arc::clone(&hosted.name), Arc::from);
         let (request, by, session) = (request::id(), principal.shared(), Some(session.id().as_str()));
-        let of = Of { request: request.as_ref(), principal: &by, agent: &agent, session, run: &run };
+        let request = request.as_ref();
+        let of = Of { request, principal: &by, agent: &agent, session, run: &run, is_mounted: false };
         app.record.decided(of, &decided);
     }
-    go_on_with(&app, &principal, hosted, &session, &run, &Left::Decision(id.clone())).await?;
+    go_on_with(&app, &principal, hosted, &session, &run, &left).await?;
     let mut body = Vec::new();
     Object::begin(&mut body)
         .with("approvalId", &id)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use attache_agent::{
-    AgentRun, Decision, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, decide, deliver,
+    AgentRun, Decision, Journal, MemoryJournal, RunInput, RunOptions, Session, SubmitError, decide,
+    deliver_with,
 };
 use attache_core::{Message, ModelSettings, Role, ToolCallId, fresh};
 use axum::response::Response;
@@ -19,8 +20,8 @@ use crate::dialect::Tell;
 use crate::fault::Fault;
 use crate::inbound::conversation::Conversation;
 use crate::inbound::tools::Offered;
-use crate::live::{CallState, CallView, Entry, OnDisconnect, Parking, Seen, View, Viewer, What};
-use crate::paused_runs::{Kept, Parked, Taken};
+use crate::live::{Entry, OnDisconnect, Parking, Seen, Viewer, What};
+use crate::paused_runs::{Kept, Taken};
 use crate::record::Of;
 use crate::request;
 use crate::resuming::{began_with, failure};
@@ -78,7 +79,8 @@ pub(super) struct Decisions {
     pub(super) others: Vec<(String, Decision)>,
 }
 
-pub(super) struct Asking<'a> {
+/// A request that begins a run or goes on with one, whatever its dialect.
+pub(super) struct RunRequest<'a> {
     pub(super) app: &'a App,
     pub(super) principal: &'a Principal,
     pub(super) hosted: &'a Hosted,
@@ -89,7 +91,7 @@ pub(super) struct Asking<'a> {
     pub(super) is_whole: bool,
 }
 
-impl Asking<'_> {
+impl RunRequest<'_> {
     /// The session of that id, which is made where there is none; a new one for an empty id.
     pub(super) async fn session(&self, id: &str) -> Result<Session, Fault> {
         let id = Some(id).filter(|id| !id.is_empty());
@@ -115,6 +117,7 @@ impl Asking<'_> {
         tools: Offered,
     ) -> Result<Viewer, Fault> {
         let offered = tools.with_settings(settings).with_instructions(conversation.system.take());
+        let offered = offered.that_pauses();
         if matches!(place, Place::Session(_)) {
             offered.keep_among(&mut conversation.new);
         }
@@ -139,6 +142,10 @@ impl Asking<'_> {
             true => options.with_streaming(false),
             false => options,
         }
+    }
+
+    fn parking(&self, hosted: &Hosted, kept: Kept, always: bool) -> Parking {
+        self.app.parked.parking(self.principal.shared(), Arc::clone(&hosted.name), kept, always)
     }
 
     fn way(&self, parking: Option<Parking>, answered: Vec<ToolCallId>) -> Way {
@@ -190,7 +197,7 @@ impl Asking<'_> {
         for (approval, decision) in decisions.others {
             decide(&*journal, &approval, self.principal.name(), decision).await?;
         }
-        let is_heard = answer(&*journal, &conversation).await?;
+        let is_heard = answer(&*journal, &hosted, &conversation).await?;
         self.decide(&*journal, &hosted, &session, &id, decisions.open).await?;
         let run = session.resume_with(self.options(offered, &hosted));
         if !is_heard {
@@ -218,6 +225,7 @@ impl Asking<'_> {
                 agent: &hosted.name,
                 session: Some(session.id().as_str()),
                 run,
+                is_mounted: false,
             };
             self.app.record.decided(of, &decided);
         }
@@ -276,7 +284,7 @@ impl Asking<'_> {
         let own = self.app.agents.get(Some(&agent));
         let hosted = own.as_ref().unwrap_or(self.hosted);
         self.fit(&offered, hosted).await?;
-        let is_heard = answer(&*journal, &conversation).await?;
+        let is_heard = answer(&*journal, hosted, &conversation).await?;
         let options = self.options(offered, hosted).with_principal(self.principal.name());
         let run = hosted.agent().resume_with(Arc::clone(&journal), options);
         if !is_heard {
@@ -287,21 +295,6 @@ impl Asking<'_> {
         parked.goes_on();
         Ok(viewer)
     }
-
-    /// Keeps a run that waits for the client, if the agent's own tools did something in it.
-    fn parking(&self, hosted: &Hosted, kept: Kept, always: bool) -> Parking {
-        let parked: Arc<Parked> = Arc::clone(&self.app.parked);
-        let (principal, agent) = (self.principal.shared(), Arc::clone(&hosted.name));
-        Box::new(move |view: &View, calls: &[ToolCallId]| {
-            // A call whose result comes later has begun, too.
-            let has_begun =
-                |call: &CallView| matches!(call.state, CallState::Finished(_) | CallState::Deferred);
-            if always || view.calls().any(has_begun) {
-                let calls = calls.iter().map(|call| call.as_str().to_owned()).collect();
-                parked.keep(Arc::clone(&principal), Arc::clone(&agent), calls, kept.clone());
-            }
-        })
-    }
 }
 
 /// The calls whose results a request brings.
@@ -311,13 +304,16 @@ fn answered(conversation: &Conversation) -> Vec<ToolCallId> {
 
 /// Delivers the results of a request to the run that waits for them. A result that came before, in a request that was
 /// sent twice, stands. True if the log has what the user says beside them, too.
-async fn answer(journal: &dyn Journal, conversation: &Conversation) -> Result<bool, Fault> {
+async fn answer(journal: &dyn Journal, hosted: &Hosted, conversation: &Conversation) -> Result<bool, Fault> {
+    let store = hosted.agent().store();
     let mut refused = None;
     let mut count = 0;
     for result in conversation.results() {
         count += 1;
-        match deliver(journal, result.clone()).await {
+        match deliver_with(journal, &*store, result.clone()).await {
             Ok(()) => {}
+            // The run that goes on tells the model that no result came in time, which says as much.
+            Err(SubmitError::Overdue { .. }) if result.is_error() => {}
             Err(error @ SubmitError::DuplicateResult { .. }) => refused = Some((&result.call_id, error)),
             Err(error) => return Err(error.into()),
         }

@@ -2,31 +2,27 @@
 
 use std::sync::Arc;
 
-use attache_agent::Session;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 
-use super::begin_run::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::begin_run::{Place, RunRequest, fresh_id, gather, name_session, named_session, seconds, streamed};
 use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
+use crate::address::Addresses;
 use crate::app::App;
 use crate::auth::Principal;
-use crate::dialect::answer::Asking as Approvals;
+use crate::dialect::answer::PauseForm;
 use crate::dialect::chat::{Chunks, Head, Wanted, Whole};
 use crate::fault::Fault;
 use crate::inbound::chat::Body as Asked;
+use crate::inbound::known_documents::KnownDocuments;
 use crate::inbound::tools;
 
 /// The header by which a client asks for the events of the run.
 const EVENTS: &str = "x-attache-events";
-
-/// The beginning of the addresses of the documents of a session.
-fn documents_of(app: &App, session: &Session) -> String {
-    format!("{}/v1/sessions/{}/documents/", app.base, session.id())
-}
 
 pub(crate) async fn completions(
     State(app): State<Arc<App>>,
@@ -40,15 +36,16 @@ pub(crate) async fn completions(
     let mut extra = asked.extension();
     extra.session = named_session(&headers)?.or(extra.session);
     extra.events |= headers.get(EVENTS).is_some_and(|value| value != "0");
-    let approvals = Approvals::of(extra.session.is_some());
+    let pause_form = PauseForm::of(extra.session.is_some());
     let settings = asked.settings()?;
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
     let tools = tools::tools(hosted.agent(), tools).await?;
     let in_session = extra.session.is_some();
-    let conversation = asked.take_conversation(principal.name(), &app.documents, in_session).await?;
-    let on_disconnect = extra.on_disconnect.map(Into::into);
-    let asking = Asking {
+    let known = KnownDocuments::new(principal.name(), &app.documents);
+    let conversation = asked.take_conversation(known, in_session).await?;
+    let on_disconnect = extra.on_disconnect;
+    let run_request = RunRequest {
         app: &app,
         principal: &principal,
         hosted,
@@ -57,20 +54,20 @@ pub(crate) async fn completions(
         is_whole: !asked.stream,
     };
     let place = match &extra.session {
-        Some(id) => Place::Session(asking.session(id).await?),
+        Some(id) => Place::Session(run_request.session(id).await?),
         None => Place::Request(fresh_id("chatcmpl-")),
     };
     let wanted = Wanted {
         usage: asked.wants_usage(),
         events: extra.events,
-        asking: approvals,
+        pause_form,
         shown: app.shown,
         documents: match &place {
-            Place::Session(session) => Some(documents_of(&app, session)),
+            Place::Session(session) => Some(Addresses::new(&app.base, session.id().as_str())),
             Place::Request(_) => None,
         },
     };
-    let viewer = asking.start(&place, conversation, settings, tools).await?;
+    let viewer = run_request.start(&place, conversation, settings, tools).await?;
     let live = Arc::clone(viewer.live());
     let head = Head { id: &live.id, created: seconds(), model: &live.agent };
     let mut response = match asked.stream {

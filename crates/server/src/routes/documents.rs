@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use attache_agent::bodies::{BodyError, BodyRoom};
-use attache_core::{Document, DocumentId};
+use attache_core::{Document, DocumentSource};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -15,9 +15,10 @@ use serde::Deserialize;
 
 use super::body_and_agent::Model;
 use super::json_answer::json;
+use crate::address::encoded;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::documents::{content, sha256_of};
+use crate::documents::{content, document_of_session, hex, sha256_of};
 use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
@@ -171,38 +172,16 @@ pub(super) async fn found(
 ) -> Result<Outgoing, Fault> {
     let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), session).await?;
-    let unknown = || Fault::not_found("document");
-    let id = DocumentId::parse(id).ok_or_else(unknown)?;
-    let history = session.history().await?;
-    // A document that a handler withholds from the model is nobody's business here either.
-    let shown = history.iter().flat_map(|message| shown(message, app.shown.details));
-    let held = shown.into_iter().find(|document| *document.id() == id);
-    let document = held.cloned().ok_or_else(unknown)?;
-    drop(history);
+    let found = document_of_session(&session, id, app.shown.details).await?;
+    let document = found.ok_or_else(|| Fault::not_found("document"))?;
     let store = hosted.agent().store();
-    outgoing(app, principal, document.size(), None, async {
+    // The bytes of the store are compared with that.
+    let known = matches!(document.source(), DocumentSource::Stored).then(|| document.hash()).flatten();
+    outgoing(app, principal, document.size(), known.map(|hash| hex(&hash)), async {
         let bytes = content(&*store, &document).await?;
         Ok((document, bytes))
     })
     .await
-}
-
-/// The documents of a message that may be shown: without details, none that a tool returned.
-fn shown(message: &attache_core::Message, details: bool) -> Vec<&Document> {
-    let is_of_tools =
-        matches!(message, attache_core::Message::ToolResults(_)) || message.is_tool_call_documents();
-    if is_of_tools && !details {
-        return Vec::new();
-    }
-    let withheld: Vec<&DocumentId> = match message {
-        attache_core::Message::ToolResults(results) => {
-            results.results.iter().flat_map(|result| &result.withheld).collect()
-        }
-        _ => Vec::new(),
-    };
-    let mut documents = message.documents();
-    documents.retain(|document| !withheld.contains(&document.id()));
-    documents
 }
 
 /// The media types that a browser may show by itself: they hold no script.
@@ -293,14 +272,7 @@ fn disposition(name: Option<&str>, is_shown: bool) -> String {
     let kind = if is_shown { "inline" } else { "attachment" };
     let Some(name) = name else { return kind.to_owned() };
     let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
-    let mut coded = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => coded.push(byte.into()),
-            byte => coded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{coded}")
+    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{}", encoded(name))
 }
 
 fn is_plain(letter: char) -> bool {

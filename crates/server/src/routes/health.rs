@@ -9,7 +9,7 @@ use http::StatusCode;
 use super::json_answer::json;
 use crate::app::App;
 
-/// It lives.
+/// Answers that the process is alive.
 pub(crate) async fn live() -> Response {
     json(b"{\"status\":\"ok\"}".to_vec())
 }

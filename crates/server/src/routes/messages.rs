@@ -8,19 +8,21 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::begin_run::{Asking, Place, fresh_id, gather, name_session, named_session, streamed};
+use super::begin_run::{Place, RunRequest, fresh_id, gather, name_session, named_session, streamed};
 use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
 use crate::app::App;
 use crate::auth::Principal;
-use crate::dialect::answer::Asking as Approvals;
+use crate::dialect::answer::PauseForm;
 use crate::dialect::messages::Reply;
 use crate::fault::Fault;
+use crate::inbound::known_documents::KnownDocuments;
 use crate::inbound::messages::Body as Asked;
 use crate::inbound::tools;
 use crate::json::Object;
+use crate::request;
 
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -36,9 +38,10 @@ pub(crate) async fn create(
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
     let tools = tools::tools(hosted.agent(), tools).await?;
-    let (conversation, citable) = asked.take_conversation(principal.name(), &app.documents).await?;
-    let on_disconnect = asked.on_disconnect().map(Into::into);
-    let asking = Asking {
+    let known = KnownDocuments::new(principal.name(), &app.documents);
+    let (conversation, citable) = asked.take_conversation(known).await?;
+    let on_disconnect = asked.on_disconnect();
+    let run_request = RunRequest {
         app: &app,
         principal: &principal,
         hosted,
@@ -48,13 +51,13 @@ pub(crate) async fn create(
     };
     let id = fresh_id("msg_");
     let place = match named_session(&headers)? {
-        Some(id) => Place::Session(asking.session(&id).await?),
+        Some(id) => Place::Session(run_request.session(&id).await?),
         None => Place::Request(id.clone()),
     };
-    let viewer = asking.start(&place, conversation, settings, tools).await?;
-    let approvals = Approvals::of(viewer.live().session.is_some());
+    let viewer = run_request.start(&place, conversation, settings, tools).await?;
+    let pause_form = PauseForm::of(viewer.live().session.is_some());
     let model = viewer.live().agent.to_string();
-    let mut told = Reply::new(id, model, citable, app.shown, !asked.stream, approvals);
+    let mut told = Reply::new(id, model, citable, app.shown, !asked.stream, pause_form);
     let mut response = match asked.stream {
         true => streamed(viewer, told).await?,
         false => {
@@ -81,7 +84,8 @@ pub(crate) async fn count_tokens(
     let agent = hosted.agent();
     let settings = asked.settings()?;
     let tools = tools::tools(agent, asked.take_tools()?).await?;
-    let (mut conversation, _) = asked.take_conversation(principal.name(), &app.documents).await?;
+    let known = KnownDocuments::new(principal.name(), &app.documents);
+    let (mut conversation, _) = asked.take_conversation(known).await?;
     let tools = tools.with_settings(settings).with_instructions(conversation.system.take());
     let input = match named_session(&headers)? {
         None => RunInput::new(conversation.new).with_history(conversation.history),
@@ -110,13 +114,24 @@ pub(crate) async fn count_tokens(
     Ok(json(body))
 }
 
-/// Puts a failure into the shape that clients of Anthropic know.
-pub(crate) async fn shaped(response: Response) -> Response {
+/// The header in which clients of Anthropic look for the id of their request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// Gives an answer the id of its request, and puts a failure into the shape that clients of Anthropic know.
+pub(crate) async fn shaped(mut response: Response) -> Response {
+    let id = request::id();
+    if let Some(id) = id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
     let Some(fault) = response.extensions().get::<Fault>().cloned() else { return response };
     let (mut head, _) = response.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut body = Vec::new();
-    Object::begin(&mut body).with("type", "error").by("error", |out| fault.write_messages(out)).end();
+    Object::begin(&mut body)
+        .with("type", "error")
+        .by("error", |out| fault.write_messages(out))
+        .maybe("request_id", id.as_ref())
+        .end();
     Response::from_parts(head, body.into())
 }

@@ -1,7 +1,8 @@
-//! The agents, as clients of OpenAI list models.
+//! The agents, as clients of OpenAI and of Anthropic list models.
 
 use std::sync::Arc;
 
+use attache_core::calendar::to_rfc3339;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
@@ -44,5 +45,8 @@ fn write(hosted: &Hosted, since: u64, out: &mut Vec<u8>) {
         .with("object", "model")
         .with("created", &since)
         .with("owned_by", "attache")
+        .with("type", "model")
+        .with("display_name", &*hosted.name)
+        .maybe("created_at", to_rfc3339(since.saturating_mul(1000)).as_ref())
         .end();
 }

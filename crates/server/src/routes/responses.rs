@@ -16,18 +16,19 @@ use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use super::begin_run::{Asking, Place, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::begin_run::{Place, RunRequest, fresh_id, gather, name_session, named_session, seconds, streamed};
 use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
 use super::runs_by_log::Stored;
 use crate::agents::Hosted;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::dialect::answer::{Asking as Approvals, End, Piece, end, notice, unsaid};
+use crate::dialect::answer::{End, PauseForm, Piece, end, notice, unsaid};
 use crate::dialect::responses::{Head, Response};
 use crate::dialect::{Shown, Tell as _};
 use crate::documents::images_with_content;
 use crate::fault::Fault;
+use crate::inbound::known_documents::KnownDocuments;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;
@@ -74,9 +75,10 @@ pub(crate) async fn create(
     let tools = asked.take_tools()?;
     let has_tools = !tools.is_empty();
     let tools = tools::tools(hosted.agent(), tools).await?;
-    let conversation = asked.take_conversation(principal.name(), &app.documents).await?;
-    let on_disconnect = asked.on_disconnect().map(Into::into);
-    let asking = Asking {
+    let known = KnownDocuments::new(principal.name(), &app.documents);
+    let conversation = asked.take_conversation(known).await?;
+    let on_disconnect = asked.on_disconnect();
+    let run_request = RunRequest {
         app: &app,
         principal: &principal,
         hosted,
@@ -93,16 +95,16 @@ pub(crate) async fn create(
     let mut before = 0;
     let place = match (&asked.previous_response_id, &named) {
         (Some(previous), _) => {
-            let (session, counted) = behind(&asking, previous, answers).await?;
+            let (session, counted) = behind(&run_request, previous, answers).await?;
             before = counted;
             Place::Session(session)
         }
-        (None, Some(id)) => Place::Session(asking.session(id).await?),
+        (None, Some(id)) => Place::Session(run_request.session(id).await?),
         (None, None) if asked.is_stored() && conversation.history.is_empty() && !answers => {
-            Place::Session(asking.session("").await?)
+            Place::Session(run_request.session("").await?)
         }
         // The client keeps the conversation itself. A run that was begun in a session goes on there.
-        (None, None) => match asking.waiting_session(&conversation) {
+        (None, None) => match run_request.waiting_session(&conversation) {
             Some(session) => Place::Session(session),
             None => Place::Request(fresh_id(PREFIX)),
         },
@@ -118,7 +120,7 @@ pub(crate) async fn create(
         let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
         before = pauses(&Stored::load(hosted, &principal, &last.run_id).await?);
     }
-    let viewer = asking.start(&place, conversation, settings, tools).await?;
+    let viewer = run_request.start(&place, conversation, settings, tools).await?;
     viewer.live().gives(before);
     let run = viewer.live().id.clone();
     let head = Head {
@@ -133,7 +135,7 @@ pub(crate) async fn create(
         is_background: asked.background,
         echo,
     };
-    let told = Response::new(head, app.shown, Approvals::of(matches!(place, Place::Session(_))));
+    let told = Response::new(head, app.shown, PauseForm::of(matches!(place, Place::Session(_))));
     let mut response = match (asked.stream, asked.background) {
         (true, _) => streamed(viewer, told).await?,
         (false, true) => begun(&app, viewer, told).await?,
@@ -157,13 +159,17 @@ async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, F
 }
 
 /// The session in which a response goes on behind another one, and the number of answers that its run gave before.
-async fn behind(asking: &Asking<'_>, previous: &str, answers: bool) -> Result<(Session, u32), Fault> {
+async fn behind(
+    run_request: &RunRequest<'_>,
+    previous: &str,
+    answers: bool,
+) -> Result<(Session, u32), Fault> {
     let unknown = || unknown().at("previous_response_id");
     let (run, before) = run_of(previous).ok_or_else(unknown)?;
-    let stored = known(asking.hosted, asking.principal, run).await.map_err(|_| unknown())?;
+    let stored = known(run_request.hosted, run_request.principal, run).await.map_err(|_| unknown())?;
     let (session, _) = stored.ok_or_else(unknown)?;
     let given = match answers || before > 0 {
-        true => pauses(&Stored::load(asking.hosted, asking.principal, run).await?),
+        true => pauses(&Stored::load(run_request.hosted, run_request.principal, run).await?),
         false => 0,
     };
     if before > given {
@@ -248,7 +254,7 @@ pub(crate) async fn one(
         && live.tells(before)
     {
         let began = began(&live).await;
-        let told = Response::new(head_of(&id, &live.agent, began), app.shown, Approvals::Words);
+        let told = Response::new(head_of(&id, &live.agent, began), app.shown, PauseForm::Words);
         if asked.stream {
             return Ok(sse::response(Viewer::of_answer(live), told.after(asked.starting_after), Vec::new()));
         }
@@ -266,11 +272,10 @@ pub(crate) async fn one(
         return Ok(sse::written(kept.events));
     }
     // Another process drives it, or will. The log tells it from its beginning.
-    let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, Approvals::Words);
-    let log = hosted.agent().log_events();
+    let told = Response::new(head_of(&id, &hosted.name, kept.began), app.shown, PauseForm::Words);
     // The log says it in fewer pieces than the drive whose events the client has seen.
     let seen = asked.starting_after.is_none().then_some(0);
-    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), log, seen);
+    let follower = Follower::new(Arc::clone(&app.runs), kept.session, run.to_owned(), seen);
     let follower = follower.of_answer(before).with_images(hosted.agent().store());
     Ok(sse::response(follower, told.after(asked.starting_after), Vec::new()))
 }
@@ -301,11 +306,11 @@ async fn kept(
         _ => fault,
     })?;
     let began = stored.info.began / 1000;
-    let told = Response::new(head_of(id, &hosted.name, began), app.shown, Approvals::Words);
+    let told = Response::new(head_of(id, &hosted.name, began), app.shown, PauseForm::Words);
     let (mut told, mut events) = (told.after(after), Vec::new());
     let images = images_with_content(&*hosted.agent().store(), stored.run.outcome().documents()).await;
     let mut is_whole = from_log(&mut told, &mut events, &stored, &images, before, app.shown)?;
-    if !is_whole && let Some(failure) = stored.failure(app, hosted).await? {
+    if !is_whole && let Some(failure) = stored.failure(app).await? {
         told.entry(&failure, &mut events);
         is_whole = true;
     }
@@ -427,7 +432,7 @@ pub(crate) async fn cancel(
     resuming::cancel(&app, &principal, hosted, run, "response").await?;
     if let Some(live) = app.runs.get(principal.name(), run).filter(|live| live.tells(before)) {
         let head = Head { is_background: true, ..head_of(&id, &live.agent, began(&live).await) };
-        let mut told = Response::new(head, app.shown, Approvals::Words).whole();
+        let mut told = Response::new(head, app.shown, PauseForm::Words).whole();
         gather(Viewer::of_answer(live), &mut told).await;
         return Ok(json(told.body()));
     }

@@ -41,11 +41,11 @@ pub(crate) async fn start(
     }
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
-    let session = hosted.sessions.open(principal.name(), Some(&session)).await?;
+    let session = turn.session(&hosted.sessions, principal.name(), Some(&session)).await?;
     let id = session.id().fresh_run();
     let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
-    let on_disconnect = turn.on_disconnect.map_or(OnDisconnect::Detach, Into::into);
+    let on_disconnect = turn.on_disconnect.unwrap_or(OnDisconnect::Detach);
     let way = Way { on_disconnect: Some(on_disconnect), ..Way::default() };
     let mut viewer = app.start(&principal, hosted, Some(&session), id.clone(), run, way)?;
     begun(&app, &mut viewer).await?;
@@ -82,9 +82,9 @@ pub(crate) async fn one(
         .with("runId", &run)
         .with("sessionId", stored.session.id().as_str())
         .with("model", &*hosted.name);
-    let (mut view, last) = so_far(hosted.agent().log_events(), &stored.entries, app.runs.origins());
+    let (mut view, last) = so_far(&stored.entries, app.runs.origins());
     if view.end.is_none() {
-        view.end = stored.failure(&app, hosted).await?;
+        view.end = stored.failure(&app).await?;
     }
     match stored.is_under_way() {
         // Another process drives it, or will.
@@ -132,9 +132,8 @@ pub(crate) async fn events(
     // A place in a drive that is gone is none in the log, which tells the run so far, and its end.
     let mut seen: Option<u64> = seen_in(LOG);
     let events = Events::new(&run, LOG, app.shown);
-    let log = hosted.agent().log_events();
     if info.ended.is_some() && seen.is_some() {
-        let (view, last) = so_far(log.clone(), &session.behind(&run, 0).await?, None);
+        let (view, last) = so_far(&session.behind(&run, 0).await?, None);
         // A run that has ended may have failed.
         if seen == Some(last) && view.end.is_some() {
             return Ok(StatusCode::NO_CONTENT.into_response());
@@ -142,7 +141,7 @@ pub(crate) async fn events(
         // A number that the log has not makes no sense.
         seen = seen.filter(|seen| *seen < last);
     }
-    let follower = Follower::new(Arc::clone(&app.runs), session, run, log, seen);
+    let follower = Follower::new(Arc::clone(&app.runs), session, run, seen);
     Ok(sse::response(follower, events, Vec::new()))
 }
 

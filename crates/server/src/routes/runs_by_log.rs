@@ -82,10 +82,10 @@ impl Stored {
 
     /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed
     /// does not have it: the process that drove it tells it for a while.
-    pub(super) async fn failure(&self, app: &App, hosted: &Hosted) -> Result<Option<Arc<Told>>, Fault> {
+    pub(super) async fn failure(&self, app: &App) -> Result<Option<Arc<Told>>, Fault> {
         let live = app.runs.get(self.session.principal(), &self.info.id);
         let known = match self.run.has_failed() {
-            true => Some(failure(hosted.agent().log_events(), &self.entries)),
+            true => Some(failure(&self.entries)),
             // A log that has more steps went on elsewhere.
             false => live.and_then(|live| live.failure()).filter(|end| end.steps() >= Some(self.run.steps())),
         };

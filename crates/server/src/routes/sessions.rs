@@ -148,7 +148,7 @@ pub(crate) async fn one(
     let info = session.info().await?;
     let (logs, last) = Logs::load(&session, &runs).await?;
     let messages = last.as_ref().map(|last| last.messages.as_slice()).unwrap_or_default();
-    let about = About { runs: &runs, dispositions: logs.dispositions() };
+    let about = About { runs: &runs, open_run: info.open_run.as_deref(), dispositions: logs.dispositions() };
     let mut body = Vec::new();
     let object = Object::begin(&mut body)
         .with("id", session.id().as_str())

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_agent::{SubmitError, deliver};
-use attache_core::{Capture, ContentTree, ResultStatus, ToolCall, ToolCallId, ToolResult};
+use attache_agent::{SubmitError, deliver_with};
+use attache_core::{ResultStatus, ToolCall, ToolCallId, ToolResult};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -16,12 +16,11 @@ use crate::app::{App, Way, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed_lines::Typed;
 use crate::fault::Fault;
-use crate::inbound::files::WithFiles;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::turn::{ToolAnswer, Turn};
-use crate::inbound::{body, tools};
+use crate::inbound::{body, files, tools};
 use crate::json::Object;
-use crate::resuming::{self, Left, begun, go_on_with};
+use crate::resuming::{self, Left, began_with, begun, go_on_with};
 use crate::sse;
 
 pub(crate) async fn stream(
@@ -34,11 +33,11 @@ pub(crate) async fn stream(
     let hosted = &hosted;
     let tools = tools::tools(hosted.agent(), std::mem::take(&mut turn.frontend_tools)).await?;
     let input = turn.input(principal.name(), &app.documents, &tools).await?;
-    let session = hosted.sessions.open(principal.name(), turn.session_id.as_deref()).await?;
+    let session = turn.session(&hosted.sessions, principal.name(), turn.session_id.as_deref()).await?;
     let id = session.id().fresh_run();
     let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
-    let way = Way { on_disconnect: turn.on_disconnect.map(Into::into), ..Way::default() };
+    let way = Way { on_disconnect: turn.on_disconnect, ..Way::default() };
     let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;
     let mut typed = Typed::new(viewer.live(), app.shown);
     let mut written = Vec::new();
@@ -93,21 +92,30 @@ pub(crate) async fn tool_result(
     let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
     let last = session.last().await?.ok_or_else(unknown)?;
-    let deferred = last.deferred.iter().map(|request| &request.call);
-    let call = last.calls.iter().chain(deferred).find(|call| call.id == id);
+    // Those that agents inside wait for are among the pending ones alone.
+    let call = last.calls.iter().chain(&last.pending).find(|call| call.id == id);
     let call = call.ok_or_else(|| match live.iter().any(|live| live.knows_call(&answer.call_id)) {
         true => Fault::conflict("answered", "the call takes no result any more"),
         false => unknown(),
     })?;
     let journal = session.journal_of(&last.run_id);
     let answered = || Fault::conflict("answered", "the call takes no result any more");
-    let is_news = match deliver(&*journal, result_of(call, &answer)?).await {
+    let left = Left::Result(id.clone());
+    // The agent that reads the files.
+    let (own, _) = began_with(&app, &principal, hosted, &session, &last.run_id).await?;
+    let (store, result) = (own.agent().store(), result_of(call, &answer)?);
+    let is_news = match deliver_with(&*journal, &*store, result).await {
         Err(SubmitError::UnknownCall { .. }) => return Err(answered()),
+        // The run goes on without a result.
+        Err(overdue @ SubmitError::Overdue { .. }) => {
+            go_on_with(&app, &principal, hosted, &session, &last.run_id, &left).await?;
+            return Err(overdue.into());
+        }
         // If the request before came no further, nobody has gone on with the run: this one does.
         Err(SubmitError::DuplicateResult { .. }) if has_work(&*journal, &id).await? => false,
         delivered => delivered.map(|()| true)?,
     };
-    let began = go_on_with(&app, &principal, hosted, &session, &last.run_id, &Left::Result(id)).await?;
+    let began = go_on_with(&app, &principal, hosted, &session, &last.run_id, &left).await?;
     if is_news || began { Ok(taken()) } else { Err(answered()) }
 }
 
@@ -118,17 +126,7 @@ fn taken() -> Response {
 /// The most bytes of the answer of a frontend tool beside its files, for which the bound of requests holds.
 const MOST: usize = 1 << 20;
 
-/// The result that a client gives: a text, a file as a data URL, or any JSON with such files. A reference to a document is
-/// text: it says nothing about those that are there.
 fn result_of(call: &ToolCall, answer: &ToolAnswer) -> Result<ToolResult, Fault> {
     let status = if answer.is_error { ResultStatus::Error } else { ResultStatus::Ok };
-    let tree = match WithFiles::of(&answer.result, MOST)? {
-        WithFiles::Null => ContentTree::text(""),
-        WithFiles::Text(text) => ContentTree::text(text),
-        value => {
-            let captured = Capture::new().finish(&value);
-            captured.map_err(|error| Fault::invalid(format!("the result cannot be taken: {error}")))?
-        }
-    };
-    Ok(ToolResult::new(call, status, tree))
+    Ok(ToolResult::new(call, status, files::result(&answer.result, MOST)?))
 }

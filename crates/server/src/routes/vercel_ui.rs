@@ -10,19 +10,21 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::begin_run::{Asking, streamed};
+use super::begin_run::{RunRequest, streamed};
 use super::body_and_agent::{Model, Request, read};
 use super::runs_by_log::Stored;
 use super::thread::{Said, turn};
+use crate::address::Addresses;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::vercel_ui::Ui;
 use crate::fault::Fault;
+use crate::inbound::known_documents::KnownDocuments;
 use crate::inbound::place::{Path, Query};
 use crate::inbound::tools;
 use crate::inbound::vercel_ui::Body as Asked;
 use crate::live::{Follower, Viewer};
-use crate::resuming::{offered, offered_in};
+use crate::resuming::{begun, offered, offered_in};
 use crate::sse;
 
 static PROTOCOL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
@@ -35,17 +37,25 @@ pub(crate) async fn chat(
     let Request { said: mut asked, hosted, .. } =
         read(&app, &principal, request, |asked: &Asked| asked.model.as_deref()).await?;
     let hosted = &hosted;
-    let (own, known) = (asked.own_tools(), asked.known_calls());
+    let (own, known, begins_anew) = (asked.own_tools(), asked.known_calls(), asked.begins_anew());
     let offered = tools::tools(hosted.agent(), std::mem::take(&mut asked.tools)).await?;
     let decisions = Said::Decisions(asked.decisions());
-    let conversation = asked.take_conversation()?;
-    let on_disconnect = asked.on_disconnect.map(Into::into);
+    let chat = asked.id.clone();
+    let documents = KnownDocuments::new(principal.name(), &app.documents);
+    let documents = documents.and_of(&hosted.sessions, &chat, app.shown.details);
+    let conversation = asked.take_conversation(documents).await?;
+    let on_disconnect = asked.on_disconnect;
     let has_tools = !own.is_empty();
-    let asking =
-        Asking { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
-    let (viewer, _) = turn(&asking, &asked.id, conversation, decisions, offered).await?;
-    let live = viewer.live();
-    let told = told(&app, &live.id, live.session.as_deref().unwrap_or_default(), own, known);
+    let run_request =
+        RunRequest { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
+    let (mut viewer, _) = turn(&run_request, &asked.id, conversation, decisions, offered).await?;
+    let live = Arc::clone(viewer.live());
+    let mut told = told(&app, &live.id, live.session.as_deref().unwrap_or_default(), own, known);
+    // The client puts the message that it is told now in the place of the one that it has of this run.
+    if begins_anew && live.goes_on() {
+        begun(&app, &mut viewer).await?;
+        (viewer, told) = (Viewer::of_all(live), told.retelling());
+    }
     Ok(named(streamed(viewer, told).await?))
 }
 
@@ -76,20 +86,18 @@ pub(crate) async fn resume(
     let Some(run) = session.runs().await?.pop() else { return Ok(nothing.into_response()) };
     let stored = Stored::load(hosted, &principal, &run.id).await?;
     // Nothing more is told of a run whose model did not answer, unless somebody goes on with it.
-    if !stored.is_under_way() || stored.failure(&app, hosted).await?.is_some() {
+    if !stored.is_under_way() || stored.failure(&app).await?.is_some() {
         return Ok(nothing.into_response());
     }
     let own = offered_in(&stored.entries).names();
     let told = told(&app, &run.id, &id, own, HashSet::new()).retelling();
-    let log = hosted.agent().log_events();
-    let follower = Follower::new(Arc::clone(&app.runs), session, run.id, log, Some(0));
+    let follower = Follower::new(Arc::clone(&app.runs), session, run.id, Some(0));
     Ok(named(sse::response(follower.until_it_waits(), told, Vec::new())))
 }
 
 /// A run tells one message, also where it waits for the page in between.
 fn told(app: &App, run: &str, session: &str, own: HashSet<String>, known: HashSet<String>) -> Ui {
-    let documents = format!("{}/v1/sessions/{session}/documents/", app.base);
-    Ui::new(format!("msg-{run}"), documents, own, known, app.shown)
+    Ui::new(format!("msg-{run}"), Addresses::new(&app.base, session), own, known, app.shown)
 }
 
 fn named(mut response: Response) -> Response {

@@ -22,6 +22,11 @@ async fn what_a_page_takes_back_is_gone() {
     scenario("what_a_page_takes_back_is_gone").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_waits_for_its_tool() {
+    scenario("a_call_waits_for_its_tool").await;
+}
+
 // A58
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_of_the_page_returns_a_picture() {

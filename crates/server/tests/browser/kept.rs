@@ -28,8 +28,18 @@ async fn a_deleted_chat_does_not_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_after_a_deletion_is_of_a_new_chat() {
+    scenario("what_is_written_after_a_deletion_is_of_a_new_chat").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_focus_stays_in_the_chat() {
     scenario("the_focus_stays_in_the_chat").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_open_stays_so_beside_another_one() {
+    scenario("a_call_that_is_open_stays_so_beside_another_one").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -163,6 +163,8 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
     }
     let has = |word: &str| question.contains(word);
     match step {
+        0 if has("one by one") => Turn::call("archive", json!({})),
+        1 if has("one by one") => Turn::call("minutes", json!({})),
         _ if has("hostile") => Turn::text(include_str!("hostile.md")),
         // A page that looks on at once sees the reasoning begin.
         0 if has("ponder") => Turn::empty()
@@ -175,6 +177,10 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
             .and_text("The rent is 900."),
         0 if has("cut short") => Turn::text("The first half").finishing(FinishReason::Length),
         0 if has("fail") => Turn::text("The first half").then_error(ErrorKind::Overloaded),
+        0 if has("pay both") => {
+            let pay = |to: &str| json!({ "to": to, "amount": 7 });
+            Turn::call("pay", pay("Ann")).and_call("pay", pay("Ben"))
+        }
         0 if has("pay") => {
             Turn::call("pay", json!({ "to": "Harbour Road GmbH", "amount": 1845.0, "currency": "EUR" }))
         }
@@ -362,6 +368,22 @@ pub(crate) fn server(scenario: &str) -> Server {
             "required": ["article"],
         }),
     );
+    let ticket = question(
+        "ticket",
+        "Which ticket?",
+        json!({
+            "type": "object",
+            "properties": {
+                "urgent": { "type": "boolean", "default": true },
+                "priority": { "type": "string", "enum": ["high", "low"], "default": "low" },
+                "colour": { "oneOf": [{ "const": "#f00", "title": "Red" }, { "const": "#0f0", "title": "Green" }] },
+                "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b", "c"] } },
+                "floor": { "type": "integer", "enum": [1, 2] },
+                "size": { "type": "string", "enum": ["small", "large"] },
+            },
+            "required": ["colour"],
+        }),
+    );
     // People read what is asked of them before its arguments.
     let asks = |proposal: &Proposal<'_>| match (
         &*proposal.call.name,
@@ -412,7 +434,7 @@ pub(crate) fn server(scenario: &str) -> Server {
     });
     let model = Paced { inner: FunctionModel::new(reply).unverified() };
     let agent = Agent::builder(model).tool(lease).tool(meter).tool(pay()).tool(agreement);
-    let agent = agent.tool(clerk).tool(year).tool(amount).tool(order);
+    let agent = agent.tool(clerk).tool(year).tool(amount).tool(order).tool(ticket);
     let agent = agent
         .tool(ledger)
         .tool(address)

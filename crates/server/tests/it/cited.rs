@@ -65,7 +65,10 @@ async fn each_dialect_tells_citations_in_its_own_words() {
     let mut told = String::new();
     for (name, path, body) in asked {
         let request = Request::post(path).header("content-type", "application/json");
-        let request = if name == "chat_session" { request.header("x-attache-session", "s") } else { request };
+        // Its addresses are used as they are told, whatever it is called.
+        let session = "a/b #1?";
+        let request =
+            if name == "chat_session" { request.header("x-attache-session", session) } else { request };
         let answer = text(client.send(request, body.to_string()).await).await;
         // The events that tell of citations, or the answer.
         let cites = |line: &&str| {

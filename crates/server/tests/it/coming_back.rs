@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, MemorySessions, Proposal, RunHook, Sessions, Verdict, tool_fn};
-use attache_core::{Approval, ToolError};
+use attache_agent::{
+    Agent, HookContext, HookError, MemorySessions, Proposal, ReplyVerdict, RunHook, Sessions, Verdict,
+    tool_fn,
+};
+use attache_core::citation::{How, Source};
+use attache_core::{Approval, AssistantMessage, BoxFuture, Citation, FinishReason, ToolError};
 use attache_server::{Server, ServerLimits};
 use attache_testkit::Turn;
 use http::StatusCode;
@@ -347,4 +351,55 @@ async fn a_page_that_comes_back_elsewhere_is_told_a_call_that_was_looked_at() {
         let events = self::told(&other, "/v1/ui", ui(Some(shown(&call)))).await;
         assert_eq!(deltas(&events), "Done.", "{looks}: {events:?}");
     }
+}
+
+/// Has each reply made again that says "no".
+struct Again;
+
+impl RunHook for Again {
+    fn after_model<'a>(
+        &'a self,
+        reply: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        let verdict = match &*reply.text() {
+            "no" => ReplyVerdict::Retry("Once more.".to_owned()),
+            _ => ReplyVerdict::Keep,
+        };
+        Box::pin(std::future::ready(Ok(verdict)))
+    }
+}
+
+// Calls that nobody will run hold up no run that waits for its client.
+#[tokio::test(start_paused = true)]
+async fn a_run_waits_for_its_client_behind_calls_that_were_cut_or_do_not_count() {
+    let calls = |turn: Turn| turn.and_call("notify", json!({"text": "x"}));
+    for void in [calls(Turn::text("cut")).finishing(FinishReason::Length), calls(Turn::text("no"))] {
+        let stage = Stage::new([void, calls(Turn::text("yes"))]);
+        let client = Client::new(server(Agent::builder(stage).hook(Again)));
+        let ends = tokio::time::timeout(Duration::from_secs(60), told(&client, "/v1/ui", ui(None)));
+        let events = ends.await.expect("it is the turn of the client");
+        assert_eq!(events[events.len() - 2]["finishReason"], "tool-calls", "{events:?}");
+        let run = so_far(&client).await;
+        let calls = run["blocks"].as_array().unwrap().iter().filter(|block| block["type"] == "call");
+        let states: Vec<_> = calls.map(|block| block["state"].clone()).collect();
+        assert_eq!(states, ["frontend"], "{run}");
+    }
+}
+
+// Places in an answer are those of its reply, so the run so far has the citations of its last one.
+#[tokio::test(start_paused = true)]
+async fn a_run_so_far_has_the_citations_of_its_last_reply() {
+    let page = |url: &str| Citation::new(Source::Url { url: url.to_owned(), title: None }, How::Native);
+    let stage = Stage::new([
+        Turn::text("One.").citing(page("https://example.org/one")).and_call("look", json!({})),
+        Turn::text("Two.").citing(page("https://example.org/two")).and_call("notify", json!({"text": "x"})),
+    ]);
+    let look = tool_fn("look", "Looks", || Ok("seen"));
+    let client = Client::new(server(Agent::builder(stage).tool(look).citations(true)));
+    drop(told(&client, "/v1/ui", ui(None)).await);
+    let run = so_far(&client).await;
+    let cited = run["citations"].as_array().unwrap();
+    assert_eq!(cited.len(), 1, "{run}");
+    assert!(cited[0].to_string().contains("/two"), "{run}");
 }

@@ -32,6 +32,26 @@ impl Wall {
     }
 }
 
+// Words that belong to a conversation make no sense without it.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_must_exist_is_not_begun_anew() {
+    let stage = Stage::new(["Hello.", "And again.", "Once more."].map(Turn::text));
+    let client = Client::new(trusting(Server::new("papers", sessions(Agent::builder(stage.clone())))));
+    let turn = json!({"message": "?", "mustExist": true});
+    let typed = json!({"message": "?", "mustExist": true, "sessionId": "s"});
+    assert_eq!(client.post("/v1/sessions/s/runs", turn.clone()).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(client.post("/v1/chat/stream", typed.clone()).await.status(), StatusCode::NOT_FOUND);
+    let nowhere = value(client.post("/v1/chat/stream", turn.clone()).await).await;
+    assert_eq!(nowhere["error"]["param"], "sessionId", "{nowhere}");
+    assert_eq!(client.got("/v1/sessions").await["total"], 0);
+    let run = client.run("s", "Hello?").await;
+    client.ended(&run).await;
+    let again = value(client.post("/v1/sessions/s/runs", turn).await).await;
+    client.ended(again["runId"].as_str().unwrap()).await;
+    assert!(text(client.post("/v1/chat/stream", typed).await).await.contains("Once more."));
+    assert_eq!(stage.requests()[2].messages.len(), 5);
+}
+
 // A43, A46: an hour after its last use a session is not there any more, unless sessions do not expire.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_nobody_used_for_an_hour_has_expired() {

@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{Method, Request, StatusCode, header};
 use serde_json::json;
 
-use crate::common::{Client, Stage, server, sessions, text, value};
+use crate::common::{Client, Stage, server, sessions, text, trusting, value};
 
 const ROUTES: [(&str, &str); 23] = [
     ("POST", "/v1/chat/completions"),
@@ -318,4 +318,22 @@ async fn health_tells_life_and_readiness() {
     let client = Client::of([]);
     assert_eq!(text(client.get("/v1/health").await).await, r#"{"status":"ok"}"#);
     assert_eq!(text(client.get("/v1/health/ready").await).await, r#"{"status":"ready"}"#);
+}
+
+// A69: a server whose sessions cannot be read lives, and is not ready.
+#[tokio::test]
+async fn a_server_whose_sessions_cannot_be_read_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = attache_stores::SqliteStore::open(folder.path().join("sessions.db")).await.unwrap();
+    let store = std::sync::Arc::new(store);
+    let agent = Agent::builder(Stage::new([])).build().unwrap();
+    let sessions = attache_agent::Sessions::new(agent, store.clone());
+    let client = Client::new(trusting(Server::new("papers", sessions)));
+    assert_eq!(client.get("/v1/health/ready").await.status(), StatusCode::OK);
+    store.close().await;
+    let ready = client.get("/v1/health/ready").await;
+    assert_eq!(ready.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let told = r#"{"status":"unavailable","reason":"sessions cannot be read"}"#;
+    assert_eq!(text(ready).await, told);
+    assert_eq!(text(client.get("/v1/health").await).await, r#"{"status":"ok"}"#);
 }

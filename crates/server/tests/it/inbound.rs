@@ -287,6 +287,26 @@ async fn messages_are_seen_whole_or_refused() {
         (asked(json!({"output_config": {"format": {"type": "grammar", "schema": {}}}})), "refused: known"),
         (asked(json!({"output_config": {"effort": "wild"}})), "refused: known"),
         (
+            asked(
+                json!({"messages": said(json!([{"type": "document", "title": "scan", "source": {"type": "content", "content": [
+                {"type": "text", "text": "one"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}, {"type": "text", "text": "two"}]}}]))}),
+            ),
+            "user: <text/plain scan, 8 bytes> | <image/png, 70 bytes>",
+        ),
+        (
+            asked(
+                json!({"messages": said(json!([{"type": "document", "source": {"type": "content", "content": [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}]}}]))}),
+            ),
+            "user: <image/png, 70 bytes>",
+        ),
+        (
+            asked(
+                json!({"messages": said(json!([{"type": "document", "source": {"type": "content", "content": [{"type": "thinking"}]}}]))}),
+            ),
+            "refused: a document has text and images alone",
+        ),
+        (
             asked(json!({"messages": said(json!([{"type": "container_upload", "file_id": "f"}]))})),
             "refused: container_upload",
         ),
@@ -358,6 +378,19 @@ async fn ag_ui_is_seen_whole_or_refused() {
             "refused: image",
         ),
         (asked(json!([{"id": "0", "role": "assistant", "content": [image()]}, hi()])), "refused: image"),
+        // The part for files of versions before 1.0.
+        (
+            asked(
+                json!([{"id": "1", "role": "user", "content": [{"type": "binary", "mimeType": "image/png", "data": PIXEL, "filename": "a.png"}]}]),
+            ),
+            "user: <image/png a.png, 70 bytes>",
+        ),
+        (
+            asked(
+                json!([{"id": "1", "role": "user", "content": [{"type": "binary", "mimeType": "image/png"}]}]),
+            ),
+            "refused: binary",
+        ),
         (
             asked(
                 json!([hi(), reply, {"id": "3", "role": "tool", "toolCallId": "a", "content": [{"type": "text", "text": "one"}, image()], "error": null}]),
@@ -430,7 +463,7 @@ async fn the_chat_of_vercel_is_seen_whole_or_refused() {
                 reply(json!([{"type": "text", "text": "Here. "}, file("/v1/sessions/of:c/documents/d")])),
                 hi()
             ])),
-            "user: Hi\nmodel: Here. [A document of this answer is gone with its thread.]\nuser: Hi",
+            "user: Hi\nmodel: Here. [The document rent is not there any more.]\nuser: Hi",
         ),
         (asked(json!([hi(), reply(json!([{"type": "hologram"}])), hi()])), "refused: hologram"),
         (
@@ -456,6 +489,16 @@ async fn the_chat_of_vercel_is_seen_whole_or_refused() {
                 hi()
             ])),
             "user: Hi\nmodel:  pay({})\npay a failed: The call was denied. Too dear.\nuser: Hi",
+        ),
+        (
+            asked(json!([
+                hi(),
+                reply(
+                    json!([{"type": "tool-shoot", "toolCallId": "a", "state": "output-available", "input": {}, "output": ["noon", pixel()]}])
+                ),
+                hi()
+            ])),
+            "user: Hi\nmodel:  shoot({})\nshoot a said: noon<image/png, 70 bytes>\nuser: Hi",
         ),
         (
             asked(json!([

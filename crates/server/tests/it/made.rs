@@ -138,6 +138,22 @@ async fn a_picture_is_told_before_an_approval_and_not_again_behind_it() {
     }
 }
 
+// The address is used as it is told, whatever the session is called.
+#[tokio::test]
+async fn the_address_of_a_picture_leads_to_it() {
+    for chat in ["plain", "a/b #1?", "100%", "é"] {
+        let client = Client::new(server(Agent::builder(Stage::new([Turn::text("Done.").making(picture())]))));
+        let user = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Draw."}]});
+        let told = data(&ask(&client, "/v1/ui", json!({"id": chat, "messages": [user]})).await);
+        let file = told.iter().find(|event| event["type"] == "file").unwrap_or_else(|| panic!("{told:?}"));
+        let got = client.get(file["url"].as_str().unwrap()).await;
+        assert_eq!(
+            (got.status(), &got.headers()["content-type"]),
+            (StatusCode::OK, &"image/png".parse().unwrap())
+        );
+    }
+}
+
 // The server's own events.
 #[tokio::test]
 async fn a_picture_is_an_event_of_its_own() {

@@ -208,7 +208,7 @@ async fn errors_have_the_shape_that_clients_know() {
         json!({"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "file:///a"}}]}]}),
     ] {
         let response = client.post("/v1/messages", asked(more)).await;
-        told.push(format!("{} {}", response.status(), text(response).await));
+        told.push(format!("{} {}", response.status(), named(&text(response).await)));
     }
     let (key, secret) = ApiKey::fresh("ann");
     let locked = attache_server::Server::new(
@@ -224,7 +224,7 @@ async fn errors_have_the_shape_that_clients_know() {
             .header("anthropic-version", "2023-06-01")
     };
     let response = locked.send(ask("wrong"), asked(json!({})).to_string()).await;
-    told.push(format!("{} {}", response.status(), text(response).await));
+    told.push(format!("{} {}", response.status(), named(&text(response).await)));
     insta::assert_snapshot!("messages_errors", told.join("\n"));
     assert_eq!(
         locked.send(ask(secret.expose()), asked(json!({})).to_string()).await.status(),
@@ -232,4 +232,27 @@ async fn errors_have_the_shape_that_clients_know() {
     );
     let off = server(Agent::builder(Stage::new([]))).dialect(Dialect::Messages, false);
     assert_eq!(Client::new(off).post("/v1/messages", asked(json!({}))).await.status(), StatusCode::NOT_FOUND);
+}
+
+// The official SDKs read the id of the request from a header of Anthropic's, and from the body of an error.
+#[tokio::test]
+async fn an_answer_has_the_id_of_its_request() {
+    let client = Client::of([Turn::text("EUR 900.")]);
+    for (path, body, has_error) in [
+        ("/v1/messages", asked(json!({})), false),
+        ("/v1/messages/count_tokens", asked(json!({})), false),
+        ("/v1/messages", json!([]), true),
+    ] {
+        let request = Request::builder().method("POST").uri(path).header("x-request-id", "req-7");
+        let answer = client.send(request, body.to_string()).await;
+        assert_eq!(answer.status().is_success(), !has_error);
+        assert_eq!(
+            (&answer.headers()["request-id"], &answer.headers()["x-request-id"]),
+            (&"req-7".parse().unwrap(), &"req-7".parse().unwrap())
+        );
+        let told = value(answer).await;
+        assert_eq!(told["request_id"], if has_error { json!("req-7") } else { Value::Null }, "{told}");
+    }
+    let other = client.get("/v1/models").await;
+    assert!(other.headers().get("request-id").is_none());
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_agent::{Agent, tool_fn};
+use attache_agent::{Agent, Decision, Sessions, tool_fn};
 use attache_core::{Approval, FinishReason, Usage};
 use attache_server::{ApiKey, ApiKeys, AuditEntry, Audited, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
-use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
+use axum::{Extension, Router};
 use http::{HeaderMap, Request, StatusCode, header};
 use serde_json::json;
 
@@ -28,8 +28,12 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 
 /// A server on which `ann` has the scope of the numbers.
 fn watched(agent: attache_agent::AgentBuilder) -> Client {
+    Client::new(watching(agent))
+}
+
+fn watching(agent: attache_agent::AgentBuilder) -> Server {
     let server = Server::new("papers", sessions(agent));
-    Client::new(server.authenticate(|headers| async move {
+    server.authenticate(|headers| async move {
         let user = headers.get("x-user").map_or("ann", |user| user.to_str().unwrap());
         let all = [Scope::Run, Scope::Read, Scope::Approve, Scope::Metrics];
         match user {
@@ -37,7 +41,7 @@ fn watched(agent: attache_agent::AgentBuilder) -> Client {
             "nobody" => None,
             user => Some(Principal::new(user)),
         }
-    }))
+    })
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,10 +199,36 @@ async fn paid(server: Server, decision: serde_json::Value) -> Client {
     }
 }
 
+/// The entries, a line each.
+fn lines(entries: &[AuditEntry]) -> Vec<String> {
+    entries
+        .iter()
+        .map(|entry| {
+            let request = entry.request.as_deref().unwrap_or_default();
+            let what = match &entry.what {
+                Audited::ApprovalRequested { tool, .. } => format!("asked {tool}"),
+                Audited::ApprovalDecided { by, decision, .. } => {
+                    format!("{decision} {}", by.as_deref().unwrap())
+                }
+                Audited::CallBegun { tool, .. } => format!("begun {tool}"),
+                Audited::CallEnded { tool, outcome, .. } => {
+                    format!("ended {} {outcome}", tool.as_deref().unwrap())
+                }
+                other => format!("{other:?}"),
+            };
+            format!("{} {} {request}: {what}", entry.principal, entry.session.as_deref().unwrap())
+        })
+        .collect()
+}
+
 fn paying() -> Server {
+    trusting(Server::new("papers", paid_sessions()))
+}
+
+fn paid_sessions() -> Sessions {
     let pay = tool_fn("pay", "Pays", |_: serde_json::Value| Ok("paid")).with_approval(Approval::Always);
     let stage = Stage::new([Turn::call("pay", json!({"to": "canary"})), Turn::text("Done.")]);
-    trusting(Server::new("papers", sessions(Agent::builder(stage).tool(pay))))
+    sessions(Agent::builder(stage).tool(pay))
 }
 
 // A page sends what people decided with each request.
@@ -243,26 +273,8 @@ async fn decisions_and_calls_are_in_the_audit_log() {
     let (server, entries) = audited(paying());
     paid(server, json!({"decision": "approve"})).await;
     let entries = entries.lock().unwrap().clone();
-    let told: Vec<String> = entries
-        .iter()
-        .map(|entry| {
-            let request = entry.request.as_deref().unwrap_or_default();
-            let what = match &entry.what {
-                Audited::ApprovalRequested { tool, .. } => format!("asked {tool}"),
-                Audited::ApprovalDecided { by, decision, .. } => {
-                    format!("{decision} {}", by.as_deref().unwrap())
-                }
-                Audited::CallBegun { tool, .. } => format!("begun {tool}"),
-                Audited::CallEnded { tool, outcome, .. } => {
-                    format!("ended {} {outcome}", tool.as_deref().unwrap())
-                }
-                other => format!("{other:?}"),
-            };
-            format!("{} {} {request}: {what}", entry.principal, entry.session.as_deref().unwrap())
-        })
-        .collect();
     assert_eq!(
-        told,
+        lines(&entries),
         [
             "ann s began: asked pay",
             "ann s decided: approve ann",
@@ -280,6 +292,47 @@ async fn decisions_and_calls_are_in_the_audit_log() {
     // printf '%s' '{"to":"canary"}' | sha256sum
     assert_eq!(digests, ["2783acee77c748fbf70d0a7979f6be75ecf2b2b3f52ecd61d11a5fc585f20b7c"; 2]);
     assert!(!format!("{entries:?}").contains("canary"), "arguments are no part of it");
+}
+
+// Another protocol drives its runs itself. Its agent stands in a tool of the one that is asked, so that what happens inside is
+// seen by both.
+#[tokio::test(start_paused = true)]
+async fn runs_that_another_protocol_drives_are_in_the_record() {
+    let pay = tool_fn("pay", "Pays", |_: serde_json::Value| Ok("paid")).with_approval(Approval::Always);
+    let clerk = Stage::new([Turn::call("pay", json!({"to": "bob"})), Turn::text("Paid.")]);
+    let clerk = Agent::builder(clerk).tool(pay).build().unwrap();
+    let asked = Stage::new([
+        Turn::call("clerk", json!({"task": "Pay."})),
+        Turn::text("Done.").costing(Usage::new(40, 7)),
+    ]);
+    let asked = Agent::builder(asked).tool(clerk.as_tool("clerk", "Knows payments"));
+    let (server, entries) = audited(watching(Agent::builder(Stage::new([]))));
+    let others = server.recorded("papers", &sessions(asked));
+    let drive = get(move |Extension(who): Extension<Principal>| async move {
+        let session = others.open(who.name(), Some("s")).await.unwrap();
+        let waits = session.run("Pay.").outcome().await.unwrap();
+        let journal = session.journal_of(&waits.run_id);
+        attache_agent::decide(&*journal, &waits.approvals[0].id, who.name(), Decision::Approve)
+            .await
+            .unwrap();
+        session.resume().outcome().await.unwrap().text
+    });
+    let client = Client::new(server.mount("/other", Router::new().route("/", drive)));
+    assert_eq!(text(client.get("/other").await).await, "Done.");
+    let told = lines(&entries.lock().unwrap());
+    let of = |what: &str| told.iter().filter(|line| line.ends_with(what)).count();
+    for what in ["asked pay", "approve ann", "begun pay", "ended pay ok", "ended clerk ok"] {
+        assert_eq!(of(what), 1, "{what}: {told:?}");
+    }
+    assert_eq!(of("begun clerk"), 2, "it goes on once somebody has decided: {told:?}");
+    assert!(told.iter().all(|line| line.starts_with("ann s ")), "{told:?}");
+    let told = samples(&text(client.get("/metrics").await).await);
+    assert_eq!(told["attache_tool_calls_total{outcome=\"ok\"}"], 2.0, "{told:?}");
+    assert_eq!(told["attache_approvals_total{decision=\"approve\"}"], 1.0, "{told:?}");
+    // Three turns of ten tokens, and the last one, of which the inner run is told once.
+    assert_eq!(told["attache_tokens_total{kind=\"input\"}"], 70.0, "{told:?}");
+    let ended = |reason: &str| told[&format!("attache_runs_ended_total{{reason=\"{reason}\"}}")];
+    assert_eq!((ended("pending_approval"), ended("answer")), (1.0, 1.0), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]

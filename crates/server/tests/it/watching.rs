@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::Agent;
+use attache_agent::{Agent, tool_fn};
 use attache_core::ErrorKind;
 use attache_server::{Server, ServerLimits};
 use attache_testkit::Turn;
 use axum::body::Body;
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::common::{Client, Long, Stage, data, server, sessions, text, trusting, until, value};
 
@@ -100,6 +101,36 @@ async fn a_client_that_falls_behind_is_told_all_of_the_answer() {
         };
         assert_eq!(content, whole, "streamed: {stream}");
     }
+}
+
+// A36: nor does the typed stream: each tool that ran, each result, and the approval that somebody is asked for.
+#[tokio::test(start_paused = true)]
+async fn a_reader_of_the_typed_stream_that_falls_behind_is_told_of_tools_and_approvals() {
+    let mut limits = ServerLimits::default();
+    limits.ring_events = 8;
+    let whole: String = (0..500).map(|at| format!("{at:07} ")).collect();
+    let stage = Stage::new([
+        Turn::text("I look.").and_thinking("Where?").and_call("look", json!({"at": "home"})),
+        Turn::text(whole.trim_end()).and_thinking("And now?").and_call("pay", json!({})),
+    ]);
+    let look = attache_agent::tool_fn("look", "Looks", || Ok("seen"));
+    let pay = attache_agent::tool_fn("pay", "Pays", || Ok("paid"));
+    let agent = Agent::builder(stage).tool(look).tool(pay.with_approval(attache_core::Approval::Always));
+    let client = Client::new(server(agent).thinking(true).limits(limits));
+    let stream = client.post("/v1/chat/stream", json!({"message": "Go.", "sessionId": "s"})).await;
+    // The run has stopped before anybody reads.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let told = data(&text(stream).await);
+    let of = |kind: &str| told.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    let said = |kind: &str| of(kind).iter().map(|line| line["content"].as_str().unwrap()).collect::<String>();
+    assert_eq!(said("CONTENT"), format!("I look.{}", whole.trim_end()));
+    assert_eq!(said("THINKING"), "Where?And now?");
+    assert_eq!(said("ACTION_START"), "look", "{told:?}");
+    assert_eq!((said("ACTION").as_str(), said("OBSERVATION").as_str()), (r#"{"at":"home"}"#, "seen"));
+    let open = client.got("/v1/approvals").await;
+    let [asked] = of("ASK")[..] else { panic!("{told:?}") };
+    assert_eq!(asked["approvalId"], open["approvals"][0]["approval"]["approvalId"], "{told:?}");
+    assert_eq!(told.last().unwrap(), "[DONE]");
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,4 +309,47 @@ async fn a_run_that_is_looked_at_holds_no_bytes_of_documents() {
     assert!(told["snapshot"].is_object(), "it may still be looked at: {told}");
     let content = client.get(&format!("/v1/sessions/s/documents/{}", document["id"].as_str().unwrap())).await;
     assert_eq!(text(content).await, "%PDF-1.4 a lease");
+}
+
+// C36
+#[tokio::test(start_paused = true)]
+async fn words_to_a_run_under_way_are_told_apart_from_questions() {
+    let gate = Arc::new(Notify::new());
+    let held = Arc::clone(&gate);
+    let wait = tool_fn("wait", "Waits", move || {
+        let held = Arc::clone(&held);
+        async move {
+            held.notified().await;
+            Ok("waited")
+        }
+    });
+    let replies = [
+        Turn::text("Hello."),
+        Turn::call("wait", json!({})),
+        Turn::text("900").then_hang(),
+        Turn::text("Bye."),
+    ];
+    let client = Client::new(server(Agent::builder(Stage::new(replies)).tool(wait)));
+    client.ended(&client.run("s", "Hello?").await).await;
+    let run = client.run("s", "What is the rent?").await;
+    let mut body = client.get(&format!("/v1/runs/{run}/events")).await.into_body();
+    until(&mut body, "\"name\":\"wait\"").await;
+    client.post(&format!("/v1/runs/{run}/messages"), json!({"message": "In euros.", "when": "next"})).await;
+    gate.notify_one();
+    until(&mut body, "900").await;
+    let asides = async |session: &str| -> Vec<bool> {
+        let told = client.got(&format!("/v1/sessions/{session}")).await;
+        let said = told["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
+        said.map(|message| message["isAside"] == true).collect()
+    };
+    // While the run goes on, they are the last message.
+    assert_eq!(asides("s").await, [false, false, true]);
+    client.ask(Method::POST, &format!("/v1/runs/{run}/cancel"), None).await;
+    client.ended(&run).await;
+    let last = client.run("s", "Goodbye.").await;
+    client.ended(&last).await;
+    assert_eq!(asides("s").await, [false, false, true, false]);
+    // A fork does not know the run.
+    let fork = value(client.post("/v1/sessions/s/fork", json!({"at": last})).await).await;
+    assert_eq!(asides(fork["id"].as_str().unwrap()).await, [false, false, true, false]);
 }

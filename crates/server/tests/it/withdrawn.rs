@@ -1,7 +1,7 @@
 //! Replies that a hook blocks, trips over or has made again, as clients are told of them.
 
 use attache_agent::{Agent, AgentBuilder, HookContext, HookError, ReplyVerdict, RunHook, tool_fn};
-use attache_core::{AssistantMessage, BoxFuture};
+use attache_core::{AssistantMessage, BoxFuture, FinishReason};
 use attache_testkit::Turn;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -189,5 +189,49 @@ async fn a_page_that_sends_the_reply_back_does_not_bring_it_in_again() {
         let seen = format!("{:?}", stage.requests()[1].messages);
         // A reply that a hook trips over stays for the model.
         assert_eq!(seen.matches("47110815").count(), usize::from(verdict != block()), "{seen}");
+    }
+}
+
+/// A call of the page's tool that nobody will answer, and the way in which its reply ends.
+fn unanswered(turn: Turn, verdict: ReplyVerdict) -> Client {
+    let stage = Stage::new([turn.clone(), turn]);
+    Client::new(server(Agent::builder(stage).hook(Check(verdict))))
+}
+
+// A client of AG-UI takes each call without a result for one that it is to answer, and a page of the AI SDK shows one that
+// is written for ever.
+#[tokio::test]
+async fn a_page_is_told_that_a_call_was_not_executed() {
+    let withdrawn = || Turn::text(SECRET).and_call("notify", json!({}));
+    let cut = || Turn::call("notify", json!({})).finishing(FinishReason::Length);
+    let tools = json!([{"name": "notify", "description": "Shows a note", "parameters": {"type": "object"}}]);
+    for turn in [withdrawn(), cut()] {
+        let said = json!([{"id": "m1", "role": "user", "content": "Go."}]);
+        let body = json!({"threadId": "t", "runId": "r", "messages": said, "tools": tools, "context": [], "state": {}});
+        let told = text(unanswered(turn.clone(), block()).post("/v1/ag-ui", body).await).await;
+        let events = data(&told);
+        let ids = |kind: &str| {
+            let of_kind = events.iter().filter(|event| event["type"] == kind);
+            of_kind.map(|event| event["toolCallId"].clone()).collect::<Vec<_>>()
+        };
+        assert!(!ids("TOOL_CALL_START").is_empty(), "{told}");
+        assert_eq!(ids("TOOL_CALL_START"), ids("TOOL_CALL_END"), "{told}");
+        assert_eq!(ids("TOOL_CALL_START"), ids("TOOL_CALL_RESULT"), "{told}");
+        let result = events.iter().find(|event| event["type"] == "TOOL_CALL_RESULT").unwrap();
+        assert!(result["content"].as_str().unwrap().starts_with("not executed"), "{result}");
+        assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED", "{told}");
+
+        let said = json!([{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Go."}]}]);
+        let body = json!({"id": "chat", "messages": said, "tools": tools});
+        let told = text(unanswered(turn, block()).post("/v1/ui", body).await).await;
+        let parts = data(&told);
+        let ids = |kind: &str| {
+            let of_kind = parts.iter().filter(|event| event["type"] == kind);
+            of_kind.map(|event| event["toolCallId"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("tool-input-start"), ids("tool-output-error"), "{told}");
+        // The page does not take it for an answer of its own, which it would send.
+        let error = parts.iter().find(|part| part["type"] == "tool-output-error").unwrap();
+        assert_eq!((&error["providerExecuted"], &error["dynamic"]), (&json!(true), &Value::Null), "{error}");
     }
 }

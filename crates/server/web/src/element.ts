@@ -65,7 +65,6 @@ export class AttacheChat extends LitElement implements ChatHost {
   private unsubscribe: (() => void) | undefined;
   /** The element of the page that has the focus again when the chat is closed. */
   private returnTo: HTMLElement | undefined;
-  private taken: (() => void)[] = [];
   private readonly talk = new Talk(this);
   private readonly beside = new Beside(this);
   private readonly drop = new Drop(this);
@@ -82,7 +81,9 @@ export class AttacheChat extends LitElement implements ChatHost {
 
   /** Offers a tool of the page to the model. Yields what takes it back. */
   registerTool(tool: PageTool, handler: Handler): () => void {
-    return this.chat.tools.register(tool, handler);
+    const take = this.chat.tools.register(tool, handler);
+    this.chat.answerCalls();
+    return take;
   }
 
   /** Tells the model a fact about the page with each turn; `undefined` takes it back. */
@@ -98,9 +99,9 @@ export class AttacheChat extends LitElement implements ChatHost {
     }
   }
 
-  /** Asks for a token before each request. */
-  setAuth(token: () => string | Promise<string>): void {
-    this.setHeaders(async () => ({ Authorization: `Bearer ${await token()}` }));
+  /** Sets the token of each request, or a function that is asked for it each time. */
+  setAuth(token: string | (() => string | Promise<string>)): void {
+    this.setHeaders(async () => ({ Authorization: `Bearer ${typeof token === 'function' ? await token() : token}` }));
   }
 
   /** Says something in the name of the user, with files. Fails, and says nothing, if one of them is not taken. */
@@ -142,7 +143,7 @@ export class AttacheChat extends LitElement implements ChatHost {
       this.returnTo = (document.activeElement as HTMLElement | null) ?? undefined;
       this.isOpen = true;
       this.chat.kept.set('open', true);
-      this.dispatchEvent(new CustomEvent('attache-open', { bubbles: true, composed: true }));
+      this.emit('open');
       void this.updateComplete.then(() => this.composer?.focus());
     }
   }
@@ -151,7 +152,7 @@ export class AttacheChat extends LitElement implements ChatHost {
     if (this.isOpen) {
       this.isOpen = false;
       this.chat.kept.set('open', undefined);
-      this.dispatchEvent(new CustomEvent('attache-close', { bubbles: true, composed: true }));
+      this.emit('close');
       void this.updateComplete.then(() => {
         const launcher = this.renderRoot.querySelector<HTMLElement>('.launcher');
         (launcher ?? this.returnTo)?.focus();
@@ -183,14 +184,14 @@ export class AttacheChat extends LitElement implements ChatHost {
       }
       this.route();
     });
-    chat.tell = (told) => this.tell(told);
+    chat.tell = ({ type, ...detail }: Told) => this.emit(type, 'message' in detail && typeof detail.message === 'object' ? detail.message : detail);
     this.theme ||= chat.kept.get<string>('theme') ?? 'auto';
     addEventListener('keydown', this.pressed);
     addEventListener('hashchange', this.routed);
     addEventListener('pagehide', this.route);
     this.isOpen ||= this.isFloating && chat.kept.get('open') === true && !matchMedia('(max-width: 640px)').matches;
     void this.begin();
-    this.dispatchEvent(new CustomEvent('attache-ready', { bubbles: true, composed: true }));
+    this.emit('ready');
   }
 
   override disconnectedCallback(): void {
@@ -203,7 +204,6 @@ export class AttacheChat extends LitElement implements ChatHost {
     // An element that moves is back at once.
     queueMicrotask(() => {
       if (!this.isConnected) {
-        this.taken.splice(0).forEach((take) => take());
         this.chat.close();
       }
     });
@@ -258,6 +258,7 @@ export class AttacheChat extends LitElement implements ChatHost {
   more(): Promise<More> {
     this.loading ??= import(`${this.chat.address}/attache-more.js`).then((more: More) => {
       (this.renderRoot as ShadowRoot).adoptedStyleSheets.push(more.later);
+      this.offer(more);
       return more;
     });
     this.loading.catch(() => (this.loading = undefined));
@@ -265,19 +266,17 @@ export class AttacheChat extends LitElement implements ChatHost {
   }
   private loading: Promise<More> | undefined;
 
-  /** Offers the tools of the browser that the page allows, unless it has one of that name. */
-  private async offer(): Promise<void> {
-    const { tools } = this.chat;
-    const { offers } = await this.more();
-    this.taken = offers(this.pageTools).map(([tool, handler]) => (tools.get(tool.name) ? () => undefined : tools.register(tool, handler)));
+  /** Offers the tools of the browser that the page allows, and no others. */
+  private offer({ offers }: More): void {
+    this.chat.tools.browser = offers(this.pageTools);
+    this.chat.answerCalls();
   }
 
   private async begin(): Promise<void> {
     const { chat } = this;
-    void this.more().catch(() => undefined);
-    if (this.pageTools && this.taken.length === 0) {
-      await this.offer().catch(() => undefined);
-    }
+    const more = this.more().catch(() => undefined);
+    // Nothing is said before the tools of the browser are there.
+    await (this.pageTools && more);
     // The page that is nothing but the chat is in the language of its reader.
     const page = this.mode === 'page' ? '' : document.documentElement.lang;
     await this.speak(this.language || chat.kept.get<string>('language') || page || navigator.language);
@@ -402,6 +401,7 @@ export class AttacheChat extends LitElement implements ChatHost {
     if (changed.has('language') && this.language && this.hasUpdated) {
       void this.speak(this.language);
     }
+    changed.has('pageTools') && void this.more().then((more) => this.offer(more), () => undefined);
   }
 
   protected override render(): TemplateResult {
@@ -420,7 +420,7 @@ export class AttacheChat extends LitElement implements ChatHost {
       dir=${direction} lang=${language} role=${isPage ? nothing : 'complementary'} aria-label=${isPage ? nothing : label}
       @open-document=${beside.openDocument} @open-citation=${beside.openCitation} @open-sight=${beside.openSight} @close-pane=${beside.close}
       @open-session=${(event: CustomEvent<string>) => this.show(event.detail)} @edit-last=${this.editLast} @said=${() => talk.toEnd()}
-      @click=${beside.clicked} @pointerover=${beside.hinted} @focusin=${beside.hinted} @pointerout=${beside.unhinted} @focusout=${beside.unhinted}
+      @click=${beside.clicked} @pointerover=${beside.hinted} @focusin=${beside.hinted} @pointerout=${beside.hinted} @focusout=${beside.hinted}
       @dragover=${drop.over} @dragleave=${drop.left} @drop=${drop.dropped}
       @choose-language=${this.chooseLanguage} @choose-theme=${this.chooseTheme}>
       <div class="frame">
@@ -428,7 +428,6 @@ export class AttacheChat extends LitElement implements ChatHost {
         ${isPage ? html`<main class="conversation" part="conversation">${conversation}</main>` : html`<div class="conversation" part="conversation">${conversation}</div>`}
         ${beside.render()}
       </div>
-      <div class="hint" hidden></div>
       ${drop.render()}
       ${chat.sessions.leaving
         ? html`<div class="toast" role="status"><span>${this.say('deleted')}</span><button type="button" class="link" @click=${() => chat.sessions.undo()}>${this.say('undo')}</button></div>`
@@ -444,8 +443,9 @@ export class AttacheChat extends LitElement implements ChatHost {
   };
 
   private chooseLanguage = (event: CustomEvent<string>): void => {
+    // Whoever begins anew, with other headers, stays in it.
+    this.language = event.detail;
     this.chat.kept.set('language', event.detail);
-    void this.speak(event.detail);
   };
 
   private chooseTheme = (event: CustomEvent<string>): void => {
@@ -453,8 +453,9 @@ export class AttacheChat extends LitElement implements ChatHost {
     this.chat.kept.set('theme', event.detail);
   };
 
-  private tell({ type, ...detail }: Told): void {
-    this.dispatchEvent(new CustomEvent(`attache-${type}`, { detail: 'message' in detail && typeof detail.message === 'object' ? detail.message : detail, bubbles: true, composed: true }));
+  /** Tells the page around. */
+  private emit(type: string, detail?: unknown): void {
+    this.dispatchEvent(new CustomEvent(`attache-${type}`, { detail, bubbles: true, composed: true }));
   }
 }
 

@@ -16,7 +16,7 @@ define('requestAnimationFrame', nothing);
 /** Lets all that is there already happen. */
 export const turn = () => new Promise((next) => setTimeout(next, 5));
 
-type Ask = (method: string, path: string, body?: { message?: string }) => unknown;
+type Ask = (method: string, path: string, body?: { message?: string; mustExist?: boolean }) => unknown;
 
 /** A chat on a page. `asked` is what it asks of the server, `signals` are those of the streams that it follows. */
 export function chatWith(ask: Ask, stream: (path: string, signal: AbortSignal) => AsyncIterable<object>) {

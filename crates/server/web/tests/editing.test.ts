@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import 'lit';
 import { Failure } from '../src/api/client.ts';
 import type { Question } from '../src/state/model.ts';
-import { define, turn } from './browser.ts';
+import { chatWith, define, turn } from './browser.ts';
 import { held, part, storage } from './stages.ts';
 
 /** All that the cleaner of HTML asks of a window before it is used. */
@@ -64,4 +64,17 @@ test('an editor has the words of its message again, as often as that could not b
   assert.deepEqual([edited.length, chat.unsaved.of(message)], [3, undefined]);
   define('requestAnimationFrame', () => undefined);
   chat.close();
+});
+
+test('a picture of a long conversation looks at each of its questions a few times', () => {
+  const { chat } = chatWith(() => ({}), async function* () {});
+  let looks = 0;
+  const count = 500;
+  chat.messages = Array.from({ length: count }, (_, at) => ({ role: 'user' as const, id: `${at}`, text: '', documents: [], get isSending() { looks += 1; return at === 1; } }));
+  const places = chat.questions.map((question) => {
+    chat.versionsOf(question);
+    return chat.unsaved.keyOf(question);
+  });
+  assert.deepEqual(places.slice(0, 4), [' 0', ' 1', ' 1', ' 2']);
+  assert.ok(looks <= 4 * count, `${looks}`);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Failure } from '../src/api/client.ts';
 import type { Answer, Question } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
-import { channel, held, part, storage, waits } from './stages.ts';
+import { channel, held, never, offline, part, storage, waits } from './stages.ts';
 
 /** Two conversations; what is asked of some paths is answered when the test says so. */
 function stage(isHeld: (asked: string) => boolean) {
@@ -82,24 +82,30 @@ test('a question in a conversation that is gone waits in a new one, and begins n
   for (const isLeft of [false, true]) {
     storage();
     let isGone = false;
-    const { chat, asked, waiting } = held((asked) => isGone && asked.startsWith('HEAD'), (asked) => {
-      if (isGone && asked.endsWith('/one')) {
-        throw new Failure('no such session', 404, 'not_found');
-      }
-      return asked.startsWith('POST') ? { runId: 'r' } : { messages: [{ role: 'user', id: 'u', parts: part('First.') }, { role: 'assistant', id: 'a', parts: part('It is.') }], runs: [], sessions: [] };
-    });
+    let refuse: (error: unknown) => void = () => assert.fail('nothing was asked');
+    const { chat } = chatWith(
+      (method, path, body) => {
+        if (method === 'POST') {
+          assert.ok(body?.mustExist, 'the server would begin it anew');
+          return new Promise((_, fail) => (refuse = fail));
+        }
+        if (isGone && path.endsWith('/one')) {
+          throw new Failure('no such session', 404, 'not_found');
+        }
+        return { messages: [{ role: 'user', id: 'u', parts: part('First.') }, { role: 'assistant', id: 'a', parts: part('It is.') }], runs: [], sessions: [] };
+      },
+      async function* () {},
+    );
     await chat.open('one');
     isGone = true;
-    Object.assign(chat, { seen: -Infinity });
     const sent = chat.send('Second.');
     await turn();
     isLeft && (await chat.open('two'));
-    waiting[0]?.fail(new Failure('', 404, '404'));
+    refuse(new Failure('no such session', 404, 'not_found'));
     await sent;
     assert.deepEqual([chat.session, chat.problem], isLeft ? ['two', undefined] : ['', 'This chat is not there any more.']);
     isLeft && (await chat.open(''));
     assert.deepEqual([chat.messages.length, waits(chat), chat.queue[0]?.isHeld], [0, ['Second.'], true]);
-    assert.ok(!asked.some((each) => each.startsWith('POST')));
     chat.close();
   }
 });
@@ -177,4 +183,98 @@ test('a look that fails is made again where somebody has decided elsewhere', asy
   assert.deepEqual([looks, chat.last?.state], [3, 'done']);
   chat.close();
   define('addEventListener', () => undefined);
+});
+
+test('a conversation that the network does not bring is asked for again, and what is said meanwhile waits for it', async () => {
+  storage();
+  const back = new Set<() => void>();
+  define('addEventListener', (name: string, act: () => void) => name === 'online' && back.add(act));
+  let isDown = true;
+  const { chat, asked } = chatWith(
+    (method, path) => {
+      if (isDown) {
+        throw offline();
+      }
+      const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
+      return method === 'POST' ? { runId: 'r2' } : path.endsWith('/s') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
+    },
+    async function* (_path, signal) {
+      yield await never(signal);
+    },
+  );
+  const opened = chat.open('s');
+  await turn();
+  assert.deepEqual([chat.isLoading, chat.isReconnecting, chat.problem], [true, true, undefined]);
+  await chat.send('second');
+  assert.deepEqual(waits(chat), ['second']);
+  isDown = false;
+  back.forEach((act) => act());
+  await opened;
+  await turn();
+  assert.deepEqual([chat.isLoading, chat.isReconnecting, waits(chat)], [false, false, []]);
+  assert.deepEqual(chat.messages.map((message) => message.role), ['user', 'assistant', 'user', 'assistant']);
+  assert.equal(asked.at(-1), 'POST /v1/sessions/s/runs second');
+  // Somebody who has left it asks for it no more.
+  isDown = true;
+  void chat.open('s');
+  await turn();
+  isDown = false;
+  await chat.open('');
+  const { length } = asked;
+  back.forEach((act) => act());
+  await turn();
+  assert.equal(asked.length, length);
+  chat.close();
+  define('addEventListener', () => undefined);
+});
+
+test('what is said while a conversation is loaded waits for that alone, however often it is left and opened again', async () => {
+  storage();
+  let isDown = true;
+  const { chat, asked } = chatWith(
+    (method, path) => {
+      if (isDown) {
+        throw offline();
+      }
+      const all = [{ role: 'user', id: 'u', parts: part('first') }, { role: 'assistant', id: 'a', runId: 'r', parts: part('It is.') }];
+      return method === 'POST' ? { runId: 'r2' } : path.endsWith('/s') ? { messages: all, runs: [{ id: 'r', ended: 5 }] } : { sessions: [] };
+    },
+    async function* (_path, signal) {
+      yield await never(signal);
+    },
+  );
+  void chat.open('s');
+  await turn();
+  await chat.send('second');
+  for (let times = 0; times < 2; times += 1) {
+    await chat.open('');
+    assert.deepEqual(waits(chat), []);
+    void chat.open('s');
+    await turn();
+    assert.deepEqual(waits(chat), ['second']);
+  }
+  await chat.open('');
+  isDown = false;
+  // Nothing is said elsewhere.
+  void chat.send('Other.');
+  await turn();
+  assert.deepEqual(waits(chat), []);
+  await chat.open('s');
+  await turn();
+  assert.deepEqual([waits(chat), asked.filter((each) => each.endsWith('second'))], [[], ['POST /v1/sessions/s/runs second']]);
+  chat.close();
+});
+
+test('what is said while a conversation is loaded that is gone waits in a new one, without what waited before', async () => {
+  storage();
+  globalThis.sessionStorage.setItem('attache.https://server.example  queue.s', JSON.stringify([{ id: 1, text: 'Before.', documents: [] }]));
+  const { chat, waiting } = held((asked) => asked === 'GET /v1/sessions/s');
+  const opened = chat.open('s');
+  await turn();
+  await chat.send('Meanwhile.');
+  assert.deepEqual(waits(chat), ['Before.', 'Meanwhile.']);
+  waiting[0]?.fail(new Failure('gone', 404, 'not_found'));
+  await opened;
+  assert.deepEqual([chat.session, waits(chat)], ['', ['Meanwhile.']]);
+  chat.close();
 });

@@ -290,9 +290,9 @@ test('the end of a run that was spoken to meanwhile is told once, at its last wo
         ? { runId: 'r', outcome: { runId: 'r', reason: 'answer', usage: { input_tokens: 9, output_tokens: 1 }, figures } }
         : {
             messages: [
-              { role: 'user', id: 'u', runId: 'r', parts: part('Read.') },
+              { role: 'user', id: 'u', parts: part('Read.') },
               { role: 'assistant', id: 'a', runId: 'r', parts: part('I read.') },
-              { role: 'user', id: 'v', runId: 'r', parts: part('Also the annex.') },
+              { role: 'user', id: 'v', isAside: true, parts: part('Also the annex.') },
               { role: 'assistant', id: 'b', runId: 'r', parts: part('It is so.') },
             ],
             runs: [{ id: 'r', ended: 5 }],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from '../src/api/json.ts';
-import { factsOf } from '../src/state/facts.ts';
 import type { Call } from '../src/state/model.ts';
 import { PageCalls } from '../src/state/page-calls.ts';
 
@@ -14,7 +13,7 @@ function page(approval: boolean) {
   const tool = { tool: { name: 'title', description: '' }, approval } as never;
   const tools = {
     get: (name: string) => (name === 'title' ? tool : undefined),
-    call: async (id: string) => ({ result: `of ${id}`, isError: false }),
+    call: async (id: string, _name: string, _args: unknown, _signal: AbortSignal, _waiting: AbortSignal, begins: () => void) => (begins(), { result: `of ${id}`, isError: false }),
   };
   const calls = new PageCalls(tools as never, {
     changed: () => undefined,
@@ -66,20 +65,25 @@ test('a call that nobody looks at any more is asked about again', async () => {
 
 test('a call that has ended is told to its handler, and its answer to nobody', async () => {
   const told: string[] = [];
+  let finish = () => {};
   const tools = {
     get: () => ({ name: 't', description: '' }),
     call: (id: string, _name: string, _args: unknown, signal: AbortSignal) =>
-      new Promise<{ result: unknown; isError: boolean }>((end) => signal.addEventListener('abort', () => (told.push(`${id} aborted`), end({ result: id, isError: true })))),
+      new Promise<{ result: unknown; isError: boolean }>((end) => {
+        signal.addEventListener('abort', () => (told.push(`${id} aborted`), end({ result: id, isError: true })));
+        finish = () => end({ result: 'sold', isError: false });
+      }),
   };
-  const calls = new PageCalls(tools, { changed: () => undefined, begun: () => undefined, deliver: async (id) => void told.push(`${id} delivered`) });
+  const calls = new PageCalls(tools, { changed: () => undefined, begun: () => undefined, deliver: async (id, result) => void told.push(`${id} ${String(result)}`) });
   const watching = new AbortController();
   const [ended, left] = ['ended', 'left'].map((id) => calls.answer(call(id), watching.signal, 's'));
   calls.ended('ended');
   await ended;
-  // A reader who only looks elsewhere still tells the result of a call.
+  // Somebody who only looks elsewhere stops nothing, and the model hears what became of it.
   watching.abort();
+  finish();
   await left;
-  assert.deepEqual(told, ['ended aborted', 'left aborted', 'left delivered']);
+  assert.deepEqual(told, ['ended aborted', 'left sold']);
 });
 
 test('nothing is held of a call that was refused, or that nobody looks at', async () => {
@@ -96,14 +100,50 @@ test('nothing is held of a call that was refused, or that nobody looks at', asyn
   assert.equal(endings.size, 0);
 });
 
-test('facts are asked for each time, and one that fails is none', () => {
-  let asked = 0;
-  const context = new Map<string, unknown>([
-    ['page', () => (asked += 1)],
-    ['user', 'ann'],
-    ['broken', () => { throw new Error('no'); }],
-  ]);
-  assert.deepEqual(factsOf(context), { page: 1, user: 'ann' });
-  assert.deepEqual(factsOf(context), { page: 2, user: 'ann' });
-  assert.equal(factsOf(new Map()), undefined);
+test('the page is told of a call where it is made, and not where another tab makes it', async () => {
+  const told: string[] = [];
+  const tools = { get: () => ({ name: 'title' }), call: async () => undefined };
+  const calls = new PageCalls(tools, { changed: () => undefined, begun: ({ id }) => told.push(id), deliver: async (id) => void told.push(id) });
+  await calls.answer(call('a'), new AbortController().signal, 's');
+  assert.deepEqual(told, []);
+});
+
+test('whoever looks elsewhere waits for a call of another tab no more, and again on coming back', async () => {
+  const waited: AbortSignal[] = [];
+  const told: string[] = [];
+  const tools = {
+    get: () => ({ name: 'title' }),
+    call: (id: string, _name: string, _args: unknown, _signal: AbortSignal, waiting: AbortSignal, begins: () => void) => {
+      waited.push(waiting);
+      return new Promise<{ result: unknown; isError: boolean } | undefined>((end) => {
+        waiting.addEventListener('abort', () => id === 'theirs' && end(undefined));
+        id === 'mine' && begins();
+      });
+    },
+  };
+  const calls = new PageCalls(tools, { changed: () => undefined, begun: ({ id }) => told.push(id), deliver: async (id) => void told.push(id) });
+  const first = new AbortController();
+  const theirs = calls.answer(call('theirs'), first.signal, 's');
+  void calls.answer(call('mine'), first.signal, 's');
+  first.abort();
+  await theirs;
+  assert.deepEqual(waited.map(({ aborted }) => aborted), [true, true]);
+  for (const id of ['theirs', 'mine']) {
+    void calls.answer(call(id), new AbortController().signal, 's');
+  }
+  // The handler that has begun here goes on, and is not called again.
+  assert.deepEqual([waited.length, waited[2]?.aborted, told], [3, false, ['mine']]);
+  // A call that has ended meanwhile is nobody's.
+  calls.ended('theirs');
+  assert.equal(waited[2]?.aborted, true);
+});
+
+test('a call that another tab has answered is not waited for again', async () => {
+  let calls = 0;
+  const tools = { get: () => ({ name: 'title' }), call: async () => void (calls += 1) };
+  const page = new PageCalls(tools, { changed: () => undefined, begun: () => undefined, deliver: async () => undefined });
+  const { signal } = new AbortController();
+  await page.answer(call('a'), signal, 's');
+  await page.answer(call('a'), signal, 's');
+  assert.equal(calls, 1);
 });

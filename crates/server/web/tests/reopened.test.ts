@@ -74,11 +74,13 @@ test('decisions of all runs are told, and a call that somebody denied has not fa
 
 test('an answer that words of the user part is shown once while its run goes on', async () => {
   const of = (message: object) => ({ ...message, runId: 'r' });
-  const messages = [user, says(text('I look. '), call('c1')), paid('c1'), { ...user, id: 'u2' }, { ...says(text('I look again. '), call('c2')), id: 'a2' }, paid('c2')].map(of);
+  // Messages of the user tell no run.
+  const messages = [user, ...[says(text('I look. '), call('c1')), paid('c1')].map(of), { ...user, id: 'u2', isAside: true, parts: [text('And the other.')] }, ...[{ ...says(text('I look again. '), call('c2')), id: 'a2' }, paid('c2')].map(of)];
   const block = (step: number, words: string) => ({ ...text(words), step });
   const blocks = [block(0, 'I look. '), { ...call('c1'), step: 0 }, block(1, 'I look again. '), { ...call('c2'), step: 1 }, block(2, 'It is')];
-  const { chat } = chatWith(
-    () => ({ messages, runs: [{ id: 'r' }], openRun: 'r' }),
+  const from: string[] = [];
+  const { chat, asked } = chatWith(
+    (_method, path, body) => (path.endsWith('/fork') ? { id: 'f', from: from.push((body as { before: string }).before) } : { messages, runs: [{ id: 'r' }], openRun: 'r', runId: 'r2' }),
     async function* () {
       yield { type: 'snapshot', state: 'running', step: 2, blocks };
       yield { type: 'text', step: 2, delta: ' paid.' };
@@ -90,5 +92,9 @@ test('an answer that words of the user part is shown once while its run goes on'
     await new Promise((next) => setImmediate(next));
   }
   const parts = chat.messages.map((message) => (message.role === 'user' ? message.text : message.parts.map((part) => (part.kind === 'call' ? part.id : part.kind === 'text' ? part.text : part.kind))));
-  assert.deepEqual(parts, ['Pay it.', ['I look. ', 'c1'], 'Pay it.', ['I look again. ', 'c2', 'It is paid.']]);
+  assert.deepEqual(parts, ['Pay it.', ['I look. ', 'c1'], 'And the other.', ['I look again. ', 'c2', 'It is paid.']]);
+  // To answer again is to answer the question, not what was said meanwhile.
+  await chat.again(chat.last as Answer);
+  assert.deepEqual(asked.filter((each) => each.startsWith('POST')), ['POST /v1/sessions/s/fork', 'POST /v1/sessions/f/runs Pay it.']);
+  assert.deepEqual(from, ['u']);
 });

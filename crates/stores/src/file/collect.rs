@@ -1,4 +1,4 @@
-//! The removal of documents that nobody mentions.
+//! Removal of documents that no log mentions.
 
 use std::collections::HashSet;
 use std::fs;
@@ -33,19 +33,18 @@ struct Old {
 }
 
 impl FileDocumentStore {
-    /// Removes documents that no log of `references` mentions, if they are older than the
-    /// [grace period](Self::with_grace). The [facts](DocumentId::facts) about a document that a log mentions stay, too;
-    /// those about another one go by their own age. Documents of live runs stay: they are in the runs' logs. A file whose
-    /// first line is damaged stays.
+    /// Removes documents that no log of `references` mentions, if they are older than the [grace
+    /// period](Self::with_grace). The [facts](DocumentId::facts) about a mentioned document are kept too; other facts
+    /// are removed by their own age. Documents of active runs are kept, since they are in the runs' logs. A file whose
+    /// first line is damaged is kept.
     ///
-    /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
-    /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;
-    /// where sessions or runs are kept elsewhere, do not collect unless you give an own [`References`] that names their
-    /// documents. They are asked after the listing, and if one of them fails, nothing is removed.
+    /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of an omitted
+    /// store are removed once they are old enough. You can pass `FileJournals`, `SqliteStore` and `PostgresStore`; if
+    /// sessions or runs are stored elsewhere, do not collect unless you pass your own [`References`] that lists their
+    /// documents. They are queried after the listing, and if one of them fails, nothing is removed.
     ///
-    /// Puts go on meanwhile, in this process and in others; so may other collections. A document that is put again is as
-    /// young as a new one. Where stores of sessions that know nothing of each other may share the folder, see
-    /// [`collect_as`](Self::collect_as).
+    /// Puts and other collections may run at the same time, in this process and in others. Putting a document again
+    /// resets its age. If independent session stores may share the folder, see [`collect_as`](Self::collect_as).
     ///
     /// ```
     /// # use attache_stores::{FileDocumentStore, FileJournals};

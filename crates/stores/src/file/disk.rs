@@ -17,7 +17,7 @@ pub(super) async fn off_the_workers<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     match Handle::try_current() {
         Ok(runtime) => runtime.spawn_blocking(work).await.map_err(|error| {
-            StoreError::new(StoreErrorKind::Unavailable, "the work on a file was broken off")
+            StoreError::new(StoreErrorKind::Unavailable, "the file operation was interrupted")
                 .with_source(error)
         }),
         Err(_) => Ok(work()),
@@ -80,7 +80,8 @@ pub(super) fn lock(file: &File, path: &Path, shared: bool) -> Result<(), StoreEr
             Ok(()) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(failed("lock", path, error)),
             Err(TryLockError::WouldBlock) if since.elapsed() >= LOCK_WAIT => {
-                let message = format!("somebody has held the lock of {} for {LOCK_WAIT:?}", path.display());
+                let message =
+                    format!("another process has held the lock of {} for {LOCK_WAIT:?}", path.display());
                 return Err(StoreError::new(StoreErrorKind::Unavailable, message));
             }
             Err(TryLockError::WouldBlock) => {

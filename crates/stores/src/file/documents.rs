@@ -33,7 +33,7 @@ const MAX_BYTES: u64 = 64 << 30;
 /// The default time that a document may take from the store to the log that mentions it.
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Keeps the bytes of documents in a folder, one file a document.
+/// Stores the bytes of documents in a folder, one file per document.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -43,16 +43,16 @@ const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// # Ok(()) }
 /// ```
 ///
-/// A document that was put is on the disk, as a whole. A file is one line of JSON (id, length, SHA-256, and a checksum of
-/// the line) and the bytes behind it; `get` holds them against it, and a file that differs is an error of the kind
-/// [`Corrupt`](StoreErrorKind::Corrupt). Media type and name are not stored: references have them.
+/// When `put` returns, the whole document is on the disk. A file consists of one line of JSON (id, length, SHA-256, and
+/// a checksum of the line) followed by the bytes; `get` verifies them, and a mismatch is an error of the kind
+/// [`Corrupt`](StoreErrorKind::Corrupt). Media type and name are not stored: references contain them.
 ///
-/// Identity is id and content: other bytes under an id that is taken are an error of the kind
-/// [`Conflict`](StoreErrorKind::Conflict). An id may come from anybody: it leads to no file outside the folder, and to no
-/// other document's.
+/// A document is identified by id and content: different bytes under an existing id are an error of the kind
+/// [`Conflict`](StoreErrorKind::Conflict). An id may come from an untrusted source: it cannot lead to a file outside
+/// the folder or to that of another document.
 ///
-/// Several processes may share a folder. Files are read and written on tokio's threads for blocking work; a call whose
-/// future is dropped goes on there to its end.
+/// Several processes may share a folder. Files are read and written on tokio's blocking threads; if the future of a
+/// call is dropped, the call still completes there.
 pub struct FileDocumentStore {
     id: String,
     folder: Arc<Folder>,
@@ -87,10 +87,10 @@ pub(super) struct Header {
 }
 
 impl FileDocumentStore {
-    /// The store in a folder, which is made if it is missing, under the store id `files`.
+    /// Opens the store in a folder, which is created if it is missing, with the store id `files`.
     ///
     /// # Errors
-    /// [`StoreError`] if the folder cannot be made.
+    /// [`StoreError`] if the folder cannot be created.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = disk::absolute(folder.as_ref())?;
         disk::make_folder(&path)?;
@@ -98,17 +98,17 @@ impl FileDocumentStore {
         Ok(Self { id: "files".to_owned(), folder, grace: GRACE })
     }
 
-    /// Sets the id that references name as `storeId`.
+    /// Sets the id that references contain as `storeId`.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
         self
     }
 
-    /// Sets the most bytes that all files may have together, their first lines included; 64 GiB by default. A document
+    /// Sets the maximum total size of all files in bytes, including their first lines; 64 GiB by default. A document
     /// beyond it is an error of the kind [`TooLarge`](StoreErrorKind::TooLarge).
     ///
-    /// The files are counted before the first document is put; from then on this store counts only its own work.
+    /// The files are counted before the first document is put; after that, this store counts only its own changes.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         let path = self.folder.path.clone();
@@ -116,8 +116,8 @@ impl FileDocumentStore {
         self
     }
 
-    /// Sets how old a document must be before [`collect`](Self::collect) may remove it, 24 hours by default: the time from
-    /// its `put` to the log that mentions it.
+    /// Sets the minimum age of a document before [`collect`](Self::collect) may remove it; 24 hours by default. It must
+    /// cover the time from `put` until a log mentions the document.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -178,7 +178,7 @@ impl Folder {
     fn put(&self, document: &Document) -> Result<(), StoreError> {
         let id = document.id();
         let (Some(bytes), Some(hash)) = (document.bytes(), document.hash()) else {
-            let message = format!("the bytes of document {id} are not here");
+            let message = format!("the bytes of document {id} are not in memory");
             return Err(StoreError::new(StoreErrorKind::NotFound, message));
         };
         let sha256 = name::hex(&hash);
@@ -268,7 +268,7 @@ impl Folder {
         }
         // If its bytes are damaged, nobody knows which document it is.
         self.get(id)?;
-        let message = format!("document {id} is in the store with other bytes");
+        let message = format!("document {id} is in the store with different bytes");
         Err(StoreError::new(StoreErrorKind::Conflict, message))
     }
 
@@ -438,13 +438,13 @@ pub(super) fn open(path: &Path, id: &DocumentId) -> Result<Option<Found>, StoreE
         return Err(corrupt(id, "its first line is damaged"));
     };
     let header: Header = serde_json::from_slice(sealed)
-        .map_err(|error| corrupt(id, &format!("its first line is unknown: {error}")))?;
+        .map_err(|error| corrupt(id, &format!("its first line is invalid: {error}")))?;
     if header.format != FORMAT {
-        let problem = format!("it has format {}, and this program reads {FORMAT}", header.format);
+        let problem = format!("it has format {}, but this program reads {FORMAT}", header.format);
         return Err(corrupt(id, &problem));
     }
     if header.id != id.as_str() {
-        return Err(corrupt(id, "it is another document's file"));
+        return Err(corrupt(id, "it is the file of another document"));
     }
     let length = reader.get_ref().metadata().map_err(|error| failed("look at", path, error))?.len();
     let length = length.saturating_sub(u64::try_from(line.len()).unwrap_or(u64::MAX));

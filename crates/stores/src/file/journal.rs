@@ -16,7 +16,7 @@ use super::log::Log;
 /// How often [`FileJournal::wait`] looks whether another process has written.
 const POLL: Duration = Duration::from_millis(200);
 
-/// A journal in a file: the log of one run, which any process may go on with.
+/// A journal in a file: the log of one run, which any process can resume.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -26,21 +26,21 @@ const POLL: Duration = Duration::from_millis(200);
 /// # Ok(()) }
 /// ```
 ///
-/// The file has one line of JSON an entry, with a checksum and its number, and is for its owner alone on Unix (mode
-/// 0600). An append is on the disk when it is answered, and a batch stands as a whole or not at all: the part of a batch
-/// that a crash left behind is passed over by `load`, and cut off by the next write. Damage in any other place is
-/// [`JournalError::Unreadable`] with the number of the line, and then nothing is written. A line has at most 64 MiB; a
-/// longer entry is an error of the kind [`TooLarge`](attache_core::StoreErrorKind::TooLarge).
+/// The file has one line of JSON per entry, with a checksum and a number, and only its owner can access it on Unix
+/// (mode 0600). When an append returns, it is on the disk, and a batch is written completely or not at all: a partial
+/// batch left by a crash is skipped by `load` and cut off by the next write. Damage in any other place is
+/// [`JournalError::Unreadable`] with the line number, and then nothing is written. A line has at most 64 MiB; a longer
+/// entry is an error of the kind [`TooLarge`](attache_core::StoreErrorKind::TooLarge).
 ///
-/// Several processes may hold journals of one file. They take turns by a lock of the file, which each holds for one read
-/// or write. A claim is a line of the file, too, so that whoever has lost the log is
-/// [`Fenced`](JournalError::Fenced) at its next append, wherever it runs. Where locks do nothing, as on some network
-/// file systems, two drivers can damage a log; they notice, since lines are numbered.
+/// Several processes may open journals of the same file. They take turns with a file lock, which each holds for one
+/// read or write. A claim is also a line of the file, so that a driver that has lost the log is
+/// [`Fenced`](JournalError::Fenced) at its next append, wherever it runs. If locks do not work, as on some network file
+/// systems, two drivers can damage a log; this is detected, since lines are numbered.
 ///
-/// `wait` notices at once what this journal appends or delivers, and what others do within 200 milliseconds.
+/// `wait` notices appends and deliveries of this journal immediately, and those of others within 200 milliseconds.
 ///
-/// Files are read and written on tokio's threads for blocking work. A call whose future is dropped goes on there to its
-/// end, before every later one.
+/// Files are read and written on tokio's blocking threads. If the future of a call is dropped, the call still completes
+/// there, before every later call.
 pub struct FileJournal {
     file: Arc<LogFile>,
     changed: Notify,
@@ -68,10 +68,11 @@ impl LogFile {
 }
 
 impl FileJournal {
-    /// The journal in the file at `path`, which is made when a run begins. Its folder is made now if it is missing.
+    /// Opens the journal in the file at `path`, which is created when a run begins. Its folder is created now if it is
+    /// missing.
     ///
     /// # Errors
-    /// [`StoreError`] if the folder cannot be made.
+    /// [`StoreError`] if the folder cannot be created.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = disk::absolute(path.as_ref())?;
         if let Some(folder) = path.parent() {
@@ -83,7 +84,7 @@ impl FileJournal {
         })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
@@ -107,7 +108,7 @@ impl FileJournal {
         file.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(job);
         disk::off_the_workers(move || file.work()).await?;
         result.await.unwrap_or_else(|_| {
-            let error = StoreError::new(StoreErrorKind::Unavailable, "the work on a file was broken off");
+            let error = StoreError::new(StoreErrorKind::Unavailable, "the file operation was interrupted");
             Err(error.into())
         })
     }

@@ -82,7 +82,7 @@ impl Log {
         entries: Vec<Entry>,
     ) -> Result<Vec<Entry>, JournalError> {
         let Some(file) = open_writable(path, false)? else {
-            let message = format!("the log {} is not there any more", path.display());
+            let message = format!("the log {} no longer exists", path.display());
             return Err(StoreError::new(StoreErrorKind::NotFound, message).into());
         };
         disk::lock(&file, path, false)?;
@@ -292,11 +292,11 @@ fn read_back(mut file: &File, path: &Path, place: Place) -> Result<Entry, Journa
         .map_err(|error| failed("read", path, error))?;
     let at = place.start;
     if !checksum::holds(&text) {
-        return Err(unreadable(path, &format!("the checksum of the line at byte {at} is wrong")));
+        return Err(unreadable(path, &format!("the line at byte {at} has a wrong checksum")));
     }
     match line::read(&text).map(|line| line.says) {
         Ok(Says::Appended(entry) | Says::Delivered(entry)) => Ok(*entry),
-        Ok(Says::Claimed(_)) => Err(unreadable(path, &format!("the line at byte {at} is no entry"))),
+        Ok(Says::Claimed(_)) => Err(unreadable(path, &format!("the line at byte {at} is not an entry"))),
         Err(error) => Err(unreadable(path, &format!("the line at byte {at}: {error}"))),
     }
 }

@@ -19,26 +19,27 @@ use crate::references::{Collected, References, mentioned, some};
 const OWNERS: &str = ".owners";
 const COLLECT: &str = ".collect";
 
-/// The outcome of a collection in the name of one store of sessions; see [`FileDocumentStore::collect_as`].
+/// The outcome of a collection on behalf of one session store; see [`FileDocumentStore::collect_as`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Collection {
     /// The folder was collected.
     Collected(Collected),
-    /// Somebody collects it now, or did so not long ago.
+    /// Another collection is running, or ended recently.
     NotNow,
-    /// Nothing is removed, since other stores keep their documents in the folder, too: these are their marks. Whoever
-    /// knows that one of them is gone for good removes its mark.
+    /// Nothing was removed, because other stores also keep documents in the folder: these are their marks. If you know
+    /// that one of them is gone for good, remove its mark.
     Shared(Vec<PathBuf>),
-    /// Nothing is removed, since the folder held documents before any store had its mark there. Whoever knows that none of
-    /// them is another one's makes this file, which may be empty.
+    /// Nothing was removed, because the folder contained documents before any store had its mark there. If you know
+    /// that no document belongs to another store, create this file, which may be empty.
     Unclaimed(PathBuf),
 }
 
 impl FileDocumentStore {
-    /// Notes that `owner`, a store of sessions or runs, keeps its documents here: the name is its own, and the same in each
-    /// process that opens it. Whoever collects by [`collect_as`](Self::collect_as) looks for it, so note it before the first
-    /// document is put, and put none where it fails. Where nobody may write to the folder from here, nothing is noted.
+    /// Registers `owner`, a store of sessions or runs, as keeping its documents here. The name must be unique to the
+    /// store and the same in each process that opens it. [`collect_as`](Self::collect_as) checks it, so register the
+    /// owner before the first document is put, and put none if this fails. If the folder is read-only for this process,
+    /// nothing is registered.
     ///
     /// # Errors
     /// [`StoreError`] of the file system.
@@ -51,9 +52,8 @@ impl FileDocumentStore {
         Box::pin(self.with(move |folder| folder.note_owner(&owner)))
     }
 
-    /// [Collects](Self::collect) in the name of `owner`, if it is the only one that [keeps its documents
-    /// here](Self::note_owner), nobody else is at it, and the last collection was begun at least `every` ago. `references`
-    /// are all that the owner has.
+    /// [Collects](Self::collect) on behalf of `owner`, if it is the only [registered owner](Self::note_owner), no other
+    /// collection is running, and the last one started at least `every` ago. `references` are all stores of the owner.
     ///
     /// # Errors
     /// As [`collect`](Self::collect).

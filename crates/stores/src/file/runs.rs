@@ -9,7 +9,7 @@ use super::{FileJournal, disk, name};
 
 const SUFFIX: &str = ".jsonl";
 
-/// The journals of many runs in one folder, by the ids of the runs.
+/// The journals of many runs in one folder, by run id.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,18 +26,18 @@ pub struct FileJournals {
 }
 
 impl FileJournals {
-    /// The journals in a folder, which is made if it is missing.
+    /// Opens the journals in a folder, which is created if it is missing.
     ///
     /// # Errors
-    /// [`StoreError`] if the folder cannot be made.
+    /// [`StoreError`] if the folder cannot be created.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
         let folder = disk::absolute(folder.as_ref())?;
         disk::make_folder(&folder)?;
         Ok(Self { folder })
     }
 
-    /// The journal of a run, new or old. The id may come from anybody: it leads to no file outside the folder, and to
-    /// no other run's.
+    /// Returns the journal of a new or existing run. The id may come from an untrusted source: it cannot lead to a file
+    /// outside the folder or to that of another run.
     ///
     /// # Errors
     /// [`TooLarge`](StoreErrorKind::TooLarge) if the id is longer than 200 bytes, where all but `a`-`z`, `0`-`9`, `-` and
@@ -55,7 +55,7 @@ impl FileJournals {
         FileJournal::open(self.folder.join(name + SUFFIX))
     }
 
-    /// The ids of the runs in the folder, in order. Other files are passed over.
+    /// The ids of the runs in the folder, in order. Other files are ignored.
     ///
     /// # Errors
     /// [`StoreError`] if the folder cannot be read.

@@ -43,7 +43,10 @@ impl Backend {
         };
         let size = answer.meta.size;
         let too_large = || {
-            StoreError::new(StoreErrorKind::TooLarge, format!("an object has {size} bytes, more than {most}"))
+            StoreError::new(
+                StoreErrorKind::TooLarge,
+                format!("an object has {size} bytes, more than the limit of {most}"),
+            )
         };
         if size > most {
             return Err(too_large());

@@ -1,4 +1,4 @@
-//! The removal of what nobody refers to.
+//! Removal of unreferenced documents and contents.
 //!
 //! A link may go once it is old and no log has its id: names of links are never used again, so a fresh link stays,
 //! whatever a collection has seen before. A copy may go once no link leads to it. A collection marks such a copy first
@@ -37,17 +37,17 @@ struct Kept {
 }
 
 impl ObjectDocumentStore {
-    /// Removes documents that no log of `references` mentions, and contents that no document has, if they are older than
-    /// the [grace period](Self::with_grace). The [facts](attache_core::DocumentId::facts) about a document stay
-    /// as long as it does. Documents of live runs stay: they are in the runs' logs.
+    /// Removes documents that no log of `references` mentions, and contents that no document has, if they are older
+    /// than the [grace period](Self::with_grace). The [facts](attache_core::DocumentId::facts) about a document are
+    /// kept as long as the document. Documents of active runs are kept, since they are in the runs' logs.
     ///
-    /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of a store that
-    /// is not given are removed once they are old enough. `FileJournals`, `SqliteStore` and `PostgresStore` can be given;
-    /// where sessions or runs are kept elsewhere, do not collect unless you give an own [`References`] that names their
-    /// documents. They are asked after the listing, and if one of them fails, nothing is removed.
+    /// `references` are **all** stores of runs and sessions that keep their documents here: the documents of an omitted
+    /// store are removed once they are old enough. You can pass `FileJournals`, `SqliteStore` and `PostgresStore`; if
+    /// sessions or runs are stored elsewhere, do not collect unless you pass your own [`References`] that lists their
+    /// documents. They are queried after the listing, and if one of them fails, nothing is removed.
     ///
-    /// Puts go on meanwhile, in this process and in others; so may other collections. One that is cut off anywhere is
-    /// made good by a later one. It holds the names of all documents in memory, about 300 bytes each.
+    /// Puts and other collections may run at the same time, in this process and in others. An interrupted collection is
+    /// completed by a later one. A collection keeps the names of all documents in memory, about 300 bytes each.
     ///
     /// ```
     /// # use attache_stores::{FileJournals, ObjectDocumentStore};
@@ -96,7 +96,8 @@ impl ObjectDocumentStore {
         self.backend.put(&clock, bytes::Bytes::new()).await?;
         let written = self.backend.head(&clock).await;
         self.backend.delete(&clock).await?;
-        let gone = || StoreError::new(StoreErrorKind::Unavailable, "what was just written is gone");
+        let gone =
+            || StoreError::new(StoreErrorKind::Unavailable, "the object that was just written is gone");
         Ok(written?.ok_or_else(gone)?.last_modified.into())
     }
 
@@ -188,7 +189,10 @@ impl ObjectDocumentStore {
         if instant.elapsed() <= most && time.elapsed().is_ok_and(|elapsed| elapsed <= most) {
             return Ok(());
         }
-        Err(StoreError::new(StoreErrorKind::Unavailable, "the collection took too long and must begin again"))
+        Err(StoreError::new(
+            StoreErrorKind::Unavailable,
+            "the collection took too long and must be restarted",
+        ))
     }
 
     /// Removes what a crash left of files that were being written; the storage does not list them.
@@ -203,7 +207,7 @@ impl ObjectDocumentStore {
                     .with_source(error))
             }
             Err(error) => {
-                Err(StoreError::new(StoreErrorKind::Unavailable, "the work on files was broken off")
+                Err(StoreError::new(StoreErrorKind::Unavailable, "the file operation was interrupted")
                     .with_source(error))
             }
         }

@@ -1,4 +1,4 @@
-//! The store, and how a document gets into it and out.
+//! The store, and how documents are written and read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,8 +31,8 @@ const ATTEMPTS: usize = 8;
 /// Content that is hashed off the threads that drive futures.
 const WORTH_A_THREAD: usize = 1 << 20;
 
-/// Keeps documents in object storage: in memory, in a local folder, in S3 and what speaks its protocol, or wherever the
-/// crate [`object_store`] reaches. Several processes may share a storage.
+/// Stores documents in object storage: in memory, in a local folder, in S3 or a compatible service, or in any backend
+/// of the crate [`object_store`]. Several processes may share a storage.
 ///
 /// ```
 /// # use attache_core::{Document, DocumentStore};
@@ -46,15 +46,15 @@ const WORTH_A_THREAD: usize = 1 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Content is kept by its SHA-256, once for all documents that have it, and ids lead to it. So
-/// [`delete`](DocumentStore::delete) forgets an id, and [`collect`](Self::collect) removes the content that nobody has
-/// any more. `get` holds the bytes against the hash; what differs is an error of the kind
-/// [`Corrupt`](StoreErrorKind::Corrupt). Other bytes under an id that is taken are one of the kind
-/// [`Conflict`](StoreErrorKind::Conflict); of two that are put under a new id at the same moment, one fails or both do.
+/// Content is stored by its SHA-256, once for all documents that have it, and ids link to it. So
+/// [`delete`](DocumentStore::delete) removes an id, and [`collect`](Self::collect) removes content that no document has
+/// any more. `get` verifies the bytes with the hash; a mismatch is an error of the kind
+/// [`Corrupt`](StoreErrorKind::Corrupt). Different bytes under an existing id are an error of the kind
+/// [`Conflict`](StoreErrorKind::Conflict); if two are put under a new id at the same moment, one or both fail.
 ///
-/// Every call to the storage has a time limit. Nothing is asked of the storage but that it writes objects as a whole and
-/// lists what it has written; conditional writes are not needed. A document costs five waits for the storage, one that
-/// is there already costs one or four, and `get` costs two.
+/// Every call to the storage has a timeout. The storage only has to write objects atomically and to list what it has
+/// written; conditional writes are not required. Putting a new document takes five round trips to the storage, putting
+/// an existing one takes one or four, and `get` takes two.
 pub struct ObjectDocumentStore {
     id: String,
     pub(super) backend: Backend,
@@ -83,7 +83,7 @@ struct Link<'a> {
 }
 
 impl ObjectDocumentStore {
-    /// Documents under `folder` of a storage (blank for all of it), under the store id `objects`.
+    /// Creates a store under `folder` of a storage (blank for the whole storage), with the store id `objects`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -103,19 +103,20 @@ impl ObjectDocumentStore {
         }
     }
 
-    /// Documents in memory, for tests and programs that may forget.
+    /// Creates a store in memory, for tests and programs that need no persistence.
     pub fn in_memory() -> Self {
         Self::new(Arc::new(InMemory::new()), "")
     }
 
-    /// Documents in a local folder, which is made if it is missing. An object that was put is on the disk.
+    /// Opens a store in a local folder, which is created if it is missing. When `put` returns, the object is on the
+    /// disk.
     ///
     /// # Errors
-    /// [`StoreError`] if the folder cannot be made.
+    /// [`StoreError`] if the folder cannot be created.
     pub fn local(folder: impl AsRef<path::Path>) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let message = format!("cannot make the folder {}", folder.display());
+            let message = format!("cannot create the folder {}", folder.display());
             StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
         };
         std::fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
@@ -125,18 +126,18 @@ impl ObjectDocumentStore {
         Ok(store)
     }
 
-    /// Sets the id that references name as `storeId`.
+    /// Sets the id that references contain as `storeId`.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
         self
     }
 
-    /// Sets the most bytes that all contents may have together; 64 GiB by default. A document beyond it is an error of
-    /// the kind [`TooLarge`](StoreErrorKind::TooLarge).
+    /// Sets the maximum total size of all contents in bytes; 64 GiB by default. A document beyond it is an error of the
+    /// kind [`TooLarge`](StoreErrorKind::TooLarge).
     ///
-    /// The contents are counted by a listing before the first document is put, and at each collection; in between this
-    /// store counts only its own work. `u64::MAX` switches the count off.
+    /// The contents are counted by a listing before the first document is put, and at each collection; in between, this
+    /// store counts only its own changes. `u64::MAX` disables counting.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
@@ -144,17 +145,17 @@ impl ObjectDocumentStore {
         self
     }
 
-    /// Sets how long a document is safe from [`collect`](Self::collect) without being mentioned anywhere; 24 hours by
-    /// default. A run must record within half of it that it uses a document which it put. All processes that share a
-    /// storage must say the same.
+    /// Sets how long an unmentioned document is safe from [`collect`](Self::collect); 24 hours by default. A run must
+    /// record the use of a document that it put within half of this time. All processes that share a storage must use
+    /// the same value.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Sets the time that one call to the storage may take, or the wait for the next piece of its answer; 30 s by
-    /// default. A document that is put has a second more for each 128 KiB.
+    /// Sets the timeout of one call to the storage, or of the wait for the next piece of its response; 30 s by default.
+    /// A put has one more second for each 128 KiB.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.backend.limit = limit;
@@ -164,7 +165,7 @@ impl ObjectDocumentStore {
     async fn keep(&self, document: &Document) -> Result<(), StoreError> {
         let id = document.id();
         let (Some(bytes), Some(content)) = (document.bytes(), document.hash()) else {
-            let message = format!("the bytes of document {id} are not here");
+            let message = format!("the bytes of document {id} are not in memory");
             return Err(StoreError::new(StoreErrorKind::NotFound, message));
         };
         let id_hash = hash_of(id.as_str().as_bytes());
@@ -365,7 +366,7 @@ impl Found {
         if self.links.iter().all(|(copy, _)| copy.content == *content) {
             return Ok(());
         }
-        let message = format!("document {id} is in the store with other bytes");
+        let message = format!("document {id} is in the store with different bytes");
         Err(StoreError::new(StoreErrorKind::Conflict, message))
     }
 
@@ -420,7 +421,7 @@ async fn hash(bytes: Bytes) -> Result<Hash, StoreError> {
         return Ok(hash_of(&bytes));
     }
     tokio::task::spawn_blocking(move || hash_of(&bytes)).await.map_err(|error| {
-        StoreError::new(StoreErrorKind::Unavailable, "the work on a document was broken off")
+        StoreError::new(StoreErrorKind::Unavailable, "the document operation was interrupted")
             .with_source(error)
     })
 }

@@ -1,4 +1,4 @@
-//! S3, over the transport's connections.
+//! S3 access over the transport's connections.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -35,13 +35,13 @@ const SECRET: [&str; 5] = [
 ];
 
 impl ObjectDocumentStore {
-    /// Documents under `folder` of a bucket (blank for all of it), in S3 or whatever speaks its protocol.
+    /// Opens a store under `folder` of a bucket (blank for the whole bucket), in S3 or a compatible service.
     ///
-    /// Requests go through attache's own HTTP client, with its TLS, its proxies of the environment and its redaction: what
-    /// the builder says of connections is not used, but for `allow_http`. Credentials come from the builder, or from
-    /// where it finds them: the environment, a web identity, a container's or a machine's own address.
+    /// Requests use attache's own HTTP client, with its TLS, its proxy settings from the environment and its redaction:
+    /// connection settings of the builder are ignored, except `allow_http`. Credentials come from the builder, or from
+    /// its usual sources: the environment, a web identity, or the metadata endpoint of a container or machine.
     ///
-    /// A store with versions of objects keeps what is removed: set a rule there that ends old versions.
+    /// A bucket with object versioning keeps removed objects: configure a lifecycle rule that deletes old versions.
     ///
     /// ```
     /// # fn documents() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +54,7 @@ impl ObjectDocumentStore {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] for a builder that lacks something.
+    /// [`StoreError`] if the builder is incomplete.
     pub fn s3(bucket: AmazonS3Builder, folder: &str) -> Result<Self, StoreError> {
         let bucket = bucket.with_http_connector(Transport).build().map_err(|error| {
             StoreError::new(StoreErrorKind::Unavailable, "the bucket is not set up").with_source(error)
@@ -87,7 +87,7 @@ impl HttpConnector for Transport {
 impl HttpService for Service {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         if !self.allows_http && request.uri().scheme_str() != Some("https") {
-            let message = "the address has no TLS, and `allow_http` is not set";
+            let message = "the address has no TLS, but `allow_http` is not set";
             return Err(failed(ProviderError::new(ErrorKind::Configuration, message)));
         }
         let (head, body) = request.into_parts();

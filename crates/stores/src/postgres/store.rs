@@ -30,6 +30,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("deliveries", include_str!("migrations/0006_deliveries.sql")),
     ("gone", include_str!("migrations/0007_gone.sql")),
     ("name", include_str!("migrations/0008_name.sql")),
+    ("withdrawn", include_str!("migrations/0009_withdrawn.sql")),
 ];
 /// The time after which a wait looks again whether a notification was lost.
 pub(super) const POLL: Duration = Duration::from_secs(2);
@@ -48,7 +49,7 @@ async fn answers(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     Ok(true)
 }
 
-/// Sessions in a PostgreSQL database, for any number of processes. Cloning shares it.
+/// A session store in a PostgreSQL database, for any number of processes. Clones share it.
 ///
 /// ```no_run
 /// # async fn example(agent: attache_agent::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -61,14 +62,14 @@ async fn answers(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 /// # Ok(()) }
 /// ```
 ///
-/// An append is one round trip. A wait hears of what other processes deliver by `LISTEN`, and looks every two seconds
-/// all the same, since notifications are lost with a connection. There are 16 connections, and one that listens once
-/// somebody waits. A call fails if it takes longer than 30 seconds; a connection that has gone silent is given up then, and
-/// another one takes its place. No error shows the address.
+/// An append is one round trip. A wait learns of deliveries by other processes through `LISTEN`, and also polls every
+/// two seconds, since notifications are lost when a connection breaks. There are 16 connections, and one more that
+/// listens when there are waiters. A call fails if it takes longer than 30 seconds; an unresponsive connection is then
+/// closed and replaced. No error shows the URL.
 ///
-/// A database of an older version is brought to this one when it is opened, which may take up to an hour: it waits for
-/// tables that others use, two seconds at a time, so that calls of other processes go on. One that needs nothing is opened
-/// at once, whatever others hold.
+/// A database of an older version is migrated when it is opened, which may take up to an hour: the migration waits for
+/// tables in use, two seconds at a time, so that calls of other processes continue. A database that needs no migration
+/// is opened immediately, regardless of locks.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
@@ -82,7 +83,7 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// The store in the database at `url`, which is brought to this program's form.
+    /// Opens the store in the database at `url` and migrates it to this version if necessary.
     ///
     /// # Errors
     /// [`StoreErrorKind::Corrupt`] if the database is of a newer version; [`StoreErrorKind::Unavailable`] if it cannot be
@@ -96,7 +97,7 @@ impl PostgresStore {
         Box::pin(async move {
             // The error may quote it.
             let options: PgConnectOptions = url.parse().map_err(|_| {
-                StoreError::new(StoreErrorKind::Unavailable, "the address of the database cannot be read")
+                StoreError::new(StoreErrorKind::Unavailable, "the URL of the database is invalid")
             })?;
             // A pool would try again until its time is up.
             let connected = in_time(async { Ok(PgConnection::connect_with(&options).await?) });
@@ -119,7 +120,7 @@ impl PostgresStore {
         })
     }
 
-    /// Closes the connections, once what is under way has come to its end.
+    /// Closes the connections after running calls have finished.
     pub async fn close(&self) {
         let closing = self.0.pool.close();
         // Whoever listens holds a connection: those that wait look now, and find the store closed.

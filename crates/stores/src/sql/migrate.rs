@@ -36,7 +36,7 @@ pub(super) async fn migrate(
     let known: Vec<_> = (1..).zip(migrations).map(known).collect();
     let migrated = timeout(LONGEST, run(connection, &known)).await;
     migrated.unwrap_or_else(|_| {
-        let text = "the database was not brought to the form that this program knows within an hour";
+        let text = "the database was not migrated within an hour";
         Err(StoreError::new(StoreErrorKind::Unavailable, text))
     })
 }
@@ -49,7 +49,7 @@ async fn run(connection: &mut Connection, known: &[Migration]) -> Result<(), Sto
             Ok(false) => return Ok(()),
             Err(error) if is_in_use(&error) => {
                 let since: Instant = *waits_since.get_or_insert_with(|| {
-                    tracing::warn!(%error, "a migration of the database waits for tables that are in use");
+                    tracing::warn!(%error, "a migration of the database is waiting for tables that are in use");
                     Instant::now()
                 });
                 if since.elapsed() >= IN_USE_FOR {
@@ -135,7 +135,7 @@ pub(super) async fn refuse_newer(connection: &mut Connection, known: usize) -> R
 }
 
 fn newer(version: i64, known: usize) -> String {
-    format!("the database has version {version}, and this program reads up to {known}")
+    format!("the database has version {version}, but this program only supports up to {known}")
 }
 
 fn is_in_use(error: &MigrateError) -> bool {
@@ -153,7 +153,8 @@ fn failed(error: MigrateError, attempts: u32, known: usize) -> Result<(), StoreE
             Err(StoreError::new(StoreErrorKind::Corrupt, newer(version, known)))
         }
         MigrateError::VersionMismatch(version) => {
-            let text = format!("version {version} of the database is another one than this program knows");
+            let text =
+                format!("version {version} of the database differs from the one that this program knows");
             Err(StoreError::new(StoreErrorKind::Corrupt, text))
         }
         error if is_late(&error) => Err(SqlError::Late.store()),
@@ -162,7 +163,7 @@ fn failed(error: MigrateError, attempts: u32, known: usize) -> Result<(), StoreE
             Err(SqlError::from(error).store())
         }
         error => {
-            let text = "the database could not be brought to the form that this program knows";
+            let text = "the database could not be migrated";
             Err(StoreError::new(StoreErrorKind::Unavailable, text).with_source(error))
         }
     }

@@ -29,6 +29,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("forks", include_str!("migrations/0005_forks.sql")),
     ("gone", include_str!("migrations/0006_gone.sql")),
     ("name", include_str!("migrations/0007_name.sql")),
+    ("withdrawn", include_str!("migrations/0008_withdrawn.sql")),
 ];
 /// The time after which a wait looks again whether another process has written.
 pub(super) const POLL: Duration = Duration::from_millis(200);
@@ -37,7 +38,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// The connections that read.
 const READERS: u32 = 4;
 
-/// Sessions in one SQLite file. Cloning shares it.
+/// A session store in one SQLite file. Clones share it.
 ///
 /// ```no_run
 /// # async fn example(agent: attache_agent::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -51,17 +52,17 @@ const READERS: u32 = 4;
 /// # Ok(()) }
 /// ```
 ///
-/// Any number of processes of one machine may hold the file. The effect of a call that has answered is on the disk: the
-/// file is in WAL mode with `synchronous=FULL`, since the intent to run a call must outlive a power failure that the
-/// call's effect outlives. Two things are on the disk with what is written behind them, and before that outlive the
-/// process alone: that a session was opened or its lease taken, and a reply without calls, behind which the end of the run
-/// comes. Writes of a process go through two connections, reads through four others. A wait notices at
-/// once what this store writes, and what other processes do within 200 milliseconds. A write fails with
-/// [`StoreErrorKind::Unavailable`] if another process that stands still in the middle of one keeps it out for 5 seconds;
-/// one that was killed keeps nobody out. Any other call fails if it takes longer than 30 seconds.
+/// Any number of processes on one machine may open the file. When a call has returned, its effect is on the disk: the
+/// file is in WAL mode with `synchronous=FULL`, since the intent to run a tool call must survive a power failure if the
+/// effect of that call survives it. Two kinds of writes reach the disk only with the next write, and until then survive
+/// a crash of the process but not a power failure: opening a session or taking its lease, and a reply without calls,
+/// which is followed by the end of the run. A process writes through two connections and reads through four others. A
+/// wait notices writes of this store immediately, and those of other processes within 200 milliseconds. A write fails
+/// with [`StoreErrorKind::Unavailable`] if a stalled write of another process blocks it for 5 seconds; a killed process
+/// blocks nobody. Any other call fails if it takes longer than 30 seconds.
 ///
-/// The file is for its owner alone on Unix (mode 0600). Copy it with SQLite's own means, such as `VACUUM INTO` or
-/// `.backup`, also while runs are under way: a copy goes on where they were.
+/// Only its owner can access the file on Unix (mode 0600). Copy it with SQLite's own tools, such as `VACUUM INTO` or
+/// `.backup`. This also works while runs are active: they can be resumed from the copy.
 #[derive(Clone)]
 pub struct SqliteStore(Arc<Inner>);
 
@@ -77,11 +78,12 @@ struct Inner {
 }
 
 impl SqliteStore {
-    /// The store in the file at `path`, which is made if it is missing, and brought to this program's form.
+    /// Opens the store in the file at `path`, which is created if it is missing and migrated to this version if
+    /// necessary.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Corrupt`] if it is no such file, or of a newer version; [`StoreErrorKind::Unavailable`] if it
-    /// cannot be opened.
+    /// [`StoreErrorKind::Corrupt`] if it is not such a file or is of a newer version; [`StoreErrorKind::Unavailable`]
+    /// if it cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_boxed(path.as_ref()).await
     }
@@ -123,7 +125,7 @@ impl SqliteStore {
         })
     }
 
-    /// Closes the file, once what is under way has come to its end.
+    /// Closes the file after running calls have finished.
     pub async fn close(&self) {
         self.0.readers.close().await;
         self.0.usual.close().await;

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use attache_agent::{
     Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, OpenSession, SessionError, SessionId,
-    SessionState, SessionStore as _, Sessions, decide, tool_fn,
+    SessionState, SessionStore as _, Sessions, Tools, decide, tool_fn,
 };
-use attache_core::{Approval, Document, DocumentStore as _, Message, ToolError};
+use attache_core::tool::Deferred;
+use attache_core::{Approval, Document, DocumentStore as _, Message, ToolDefinition, ToolError};
 use attache_stores::PostgresStore;
 use attache_testkit::{FunctionModel, Turn};
 use futures_util::future::join;
+use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::kit::{Clock, Gate, agent, rest, timed, until_called};
+use crate::kit::{Clock, Gate, agent, last_question, rest, timed, until_called};
 use crate::place::Place;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -104,6 +106,50 @@ pub(crate) async fn cleanup_leaves_what_is_in_use_or_waited_for(place: Place) {
     // An approval is taken for a day.
     clock.advance(Duration::from_secs(25 * 60 * 60));
     assert_eq!(waiting.cleanup().await.unwrap(), 2);
+}
+
+// A44
+pub(crate) async fn a_session_is_kept_for_the_answer_of_its_caller_beside_an_approval(place: Place) {
+    let clock = Clock::new();
+    let agent = |holds| {
+        let pay = tool_fn("pay", "Pays.", |_: NoArguments| async { Ok::<_, ToolError>("paid") });
+        let ask = ToolDefinition::new("ask", "Asks.", json!({"type": "object", "properties": {}}));
+        let render = tool_fn("render", "Renders.", |_: NoArguments| async {
+            Ok::<_, ToolError>(Deferred::to("job").with_lifetime(120 * MINUTE))
+        });
+        let model = FunctionModel::new(|request, _| match last_question(&request.messages).as_str() {
+            "both" => Turn::call("ask", "{}").and_call("pay", "{}"),
+            tool => Turn::call(tool, "{}"),
+        });
+        Agent::builder(model.unverified())
+            .tool(pay.with_approval(Approval::Always))
+            .tool(render)
+            .tool_set(Tools::new().with_external(ask))
+            .patience(Duration::ZERO)
+            .answer_deadline(Duration::ZERO)
+            .hold_all(holds)
+            .build()
+            .unwrap()
+    };
+    let (all, held) = (timed(&place, agent(false), &clock).await, timed(&place, agent(true), &clock).await);
+    let waits = async |sessions: &Sessions, id: &str, question: &str| {
+        let session = sessions.open("ann", Some(id)).await.unwrap();
+        session.run(question).outcome().await.unwrap().reason
+    };
+    assert_eq!(waits(&all, "asks", "ask").await, EndReason::PendingExternal);
+    assert_eq!(waits(&all, "both", "both").await, EndReason::PendingApproval);
+    assert_eq!(waits(&all, "pays", "pay").await, EndReason::PendingApproval);
+    assert_eq!(waits(&all, "renders", "render").await, EndReason::PendingExternal);
+    assert_eq!(waits(&held, "holds", "both").await, EndReason::PendingApproval);
+    clock.advance(90 * MINUTE);
+    assert_eq!(all.cleanup().await.unwrap(), 0);
+    clock.advance(60 * MINUTE);
+    assert_eq!(all.cleanup().await.unwrap(), 1, "the one whose result did not come in time");
+    clock.advance(Duration::from_secs(24 * 60 * 60));
+    assert_eq!(all.cleanup().await.unwrap(), 2, "those that waited for an approval alone");
+    let mut left: Vec<_> = all.list("ann").await.unwrap().iter().map(|info| info.id.to_string()).collect();
+    left.sort();
+    assert_eq!(left, ["asks", "both"]);
 }
 
 // A44

@@ -1,13 +1,15 @@
 //! Conversations that go on.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{
     Agent, Decision, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, NoArguments,
     RunInput, SessionError, SessionState, decide, tool_fn,
 };
-use attache_core::{Document, DocumentStore as _, Message, ToolCallId, ToolError, UserMessage, UserPart};
+use attache_core::{
+    Document, DocumentStore as _, Effect, Message, ToolCallId, ToolError, UserMessage, UserPart,
+};
 use attache_testkit::{ScriptedModel, Turn};
 
 use crate::kit::{agent, echo, payer, questions, sessions};
@@ -81,6 +83,30 @@ pub(crate) async fn a_session_asks_what_a_program_with_the_history_asks(place: P
     there.run(RunInput::from(question).with_run_id("two")).outcome().await.unwrap();
     let (plain, kept) = (&plain_model.requests()[0], &other_model.requests()[0]);
     assert_eq!(format!("{:?}", kept.messages), format!("{:?}", plain.messages));
+}
+
+/// The store of sessions holds no bytes: the next run learns from the log alone that each round brought something new.
+pub(crate) async fn rounds_that_brought_changing_documents_hinder_no_later_run(place: Place) {
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let watcher = |turns: Vec<Turn>| {
+        let model = ScriptedModel::new(turns).unverified();
+        let seen = AtomicUsize::new(0);
+        let look = tool_fn("look", "Looks.", move |_: NoArguments| {
+            let frame = format!("frame {}", seen.fetch_add(1, Ordering::SeqCst));
+            async move { Ok::<_, ToolError>(Document::from_bytes(frame, "text/plain")) }
+        });
+        let look = look.with_effect(Effect::Read);
+        Agent::builder(model).tool(look).store(Arc::clone(&documents) as _).build().unwrap()
+    };
+    let turns = (0..6).map(|_| Turn::call("look", "{}")).chain([Turn::text("nobody came")]);
+    let here = sessions(&place, watcher(turns.collect())).await.open("ann", Some("s")).await.unwrap();
+    let first = here.run("Who comes?").outcome().await.unwrap();
+    assert_eq!((&first.reason, first.steps), (&EndReason::Answer, 7));
+    let there = sessions(&place, watcher(vec![Turn::text("yes")])).await;
+    let again = there.open("ann", Some("s")).await.unwrap();
+    assert_eq!(again.history().await.unwrap(), first.messages);
+    let second = again.run("Sure?").outcome().await.unwrap();
+    assert_eq!((second.reason, &*second.text), (EndReason::Answer, "yes"));
 }
 
 pub(crate) async fn a_long_conversation_is_kept_once(place: Place) {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, RunInput, SessionError};
-use attache_core::Message;
-use attache_testkit::{FunctionModel, Turn};
+use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionError, tool_fn};
+use attache_core::{Document, DocumentId, DocumentStore as _, Effect, Message, ToolError};
+use attache_testkit::{FunctionModel, ScriptedModel, Turn};
 use futures_util::future::join_all;
 
 use crate::kit::{agent, sessions};
@@ -45,6 +45,39 @@ pub(crate) async fn a_hundred_sessions_at_once_see_nothing_of_each_other(place: 
     assert_eq!(model.asked().requests().count(), 300);
     for number in 0..10 {
         assert_eq!(sessions.count(&format!("user-{number}")).await.unwrap(), 10);
+    }
+}
+
+/// A tool numbers what it brings by itself, and both sessions keep it in one store.
+pub(crate) async fn a_document_of_an_id_that_another_session_has_is_the_sessions_own(place: Place) {
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let elsewhere = async |of: &'static str, turns: Vec<Turn>| {
+        let model = ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-opus-4-8");
+        let fetch = tool_fn("fetch", "Fetches the invoice.", move |_: NoArguments| async move {
+            let invoice = Document::from_bytes(format!("%PDF-1.4 of {of}"), "");
+            Ok::<_, ToolError>(invoice.with_id(DocumentId::parse("invoice").unwrap()))
+        });
+        let agent = Agent::builder(model.clone()).tool(fetch.with_effect(Effect::Read));
+        let agent = agent.store(Arc::clone(&documents) as _).build().unwrap();
+        (sessions(&place, agent).await.open(of, Some(of)).await.unwrap(), model)
+    };
+    for of in ["ann", "bob"] {
+        let (session, _) = elsewhere(of, vec![Turn::call("fetch", "{}"), Turn::text("here")]).await;
+        session.run("My invoice?").outcome().await.unwrap();
+    }
+    for of in ["ann", "bob"] {
+        let (session, model) = elsewhere(of, vec![Turn::text("paid")]).await;
+        session.run("Is it paid?").outcome().await.unwrap();
+        let requests = model.requests();
+        let shown: Vec<_> = requests[0].messages.iter().flat_map(|message| message.documents()).collect();
+        assert!(!shown.is_empty());
+        for document in shown {
+            let bytes = match document.bytes() {
+                Some(bytes) => bytes,
+                None => documents.get(document.id()).await.unwrap(),
+            };
+            assert_eq!(bytes, format!("%PDF-1.4 of {of}"));
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use attache_agent::{
-    Append, Beginning, Entry, OpenSession, RunInput, SessionId, SessionStore, Sessions, Take,
+    Agent, Append, Beginning, Entry, HookContext, HookError, OpenSession, ReplyVerdict, RunHook, RunInput,
+    SessionId, SessionStore, Sessions, Take,
 };
 use attache_core::words::WordQuery;
-use attache_core::{Document, Message, UserMessage, UserPart};
+use attache_core::{AssistantMessage, BoxFuture, Document, Message, UserMessage, UserPart};
 use attache_stores::PostgresStore;
+use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use sqlx::Connection as _;
 
@@ -119,6 +121,106 @@ pub(crate) async fn a_long_session_is_found_by_all_of_its_words(place: Place) {
     for word in said {
         let found = store.search("ann", &WordQuery::new(word), 5).await.unwrap();
         assert_eq!(found.len(), 1, "{word}");
+    }
+}
+
+/// Blocks a reply that tells a secret, and has one that is a draft made again.
+struct Guard;
+
+impl RunHook for Guard {
+    fn after_model<'a>(
+        &'a self,
+        reply: &'a AssistantMessage,
+        _: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<ReplyVerdict, HookError>> {
+        let text = reply.text();
+        let verdict = match () {
+            () if text.contains("secret") => ReplyVerdict::Block("That is not told.".to_owned()),
+            () if text.contains("draft") => ReplyVerdict::Retry("Write it out.".to_owned()),
+            () => ReplyVerdict::Keep,
+        };
+        Box::pin(std::future::ready(Ok(verdict)))
+    }
+}
+
+pub(crate) async fn a_session_is_not_found_by_replies_that_do_not_count(place: Place) {
+    let inner = ScriptedModel::new([Turn::text("A kraken.")]).unverified();
+    let inner = Agent::builder(inner).build().unwrap().as_tool("helper", "");
+    let turns = [
+        Turn::text("The secret is a walrus."),
+        Turn::text("A draft of a porpoise."),
+        Turn::text("A fine dolphin."),
+        Turn::call("helper", json!({"task": "look"})),
+        Turn::text("It was seen."),
+        Turn::text("Welcome."),
+        Turn::text("Welcome."),
+        Turn::text("Welcome."),
+    ];
+    let model = ScriptedModel::new(turns).unverified();
+    let agent = Agent::builder(model).tool(inner).hook(Guard).build().unwrap();
+    let sessions = sessions(&place, agent).await;
+    // By the entries of a run, and by the messages that they are once another one begins.
+    for _ in 0..2 {
+        for id in ["blocked", "again", "inside"] {
+            sessions.open("ann", Some(id)).await.unwrap().run("Go on.").outcome().await.unwrap();
+        }
+        for gone in ["walrus", "porpoise", "draft", "kraken", "write"] {
+            assert!(found(&sessions, gone).await.is_empty(), "{gone}");
+        }
+        assert_eq!(found(&sessions, "dolphin").await, ["again"]);
+        assert_eq!(found(&sessions, "seen").await, ["inside"]);
+    }
+}
+
+/// The words of a session are read in pieces, and no piece ends between a reply and its verdict.
+pub(crate) async fn no_verdict_is_read_without_its_reply(place: Place) {
+    let (store, id) = (place.store().await, SessionId::parse("s").unwrap());
+    let open = OpenSession { id: &id, principal: "ann", make: true, now: 1, expired_before: None };
+    store.open(open).await.unwrap();
+    let entry = |key: String, kind: serde_json::Value| -> Entry {
+        serde_json::from_value(json!({"schemaVersion": 1, "key": key, "kind": kind})).unwrap()
+    };
+    let reply = |word: &str, step: u64| {
+        let reply = json!({"message": Message::assistant(word), "finishReason": "stop", "usage": {}});
+        entry(format!("model/{step}"), json!({"reply": reply}))
+    };
+    for (run, first) in [("one", 1_u64), ("two", 0)] {
+        let holder = format!("holder of {run}");
+        let take =
+            Take { session: &id, principal: "ann", run: Some(run), holder: &holder, now: 2, until: 100 };
+        let fence = store.take(take).await.unwrap().fence;
+        let mut entries: Vec<Entry> = (0..first).map(|step| reply("beginning", step)).collect();
+        for step in 1..400 {
+            entries.push(reply("walrus", step));
+            entries.push(entry(format!("hook/reply/{step}"), json!({"hooked": {"retry": "Once more."}})));
+        }
+        entries.push(reply("dolphin", 400));
+        let begins = Beginning {
+            name: "".into(),
+            title: "title".to_owned(),
+            first: 0,
+            messages: Vec::new(),
+            ranges: Vec::new(),
+            closes: None,
+        };
+        let append = Append {
+            session: id.clone(),
+            run: run.into(),
+            fence,
+            number: 1,
+            now: 3,
+            until: 0,
+            entries,
+            begins: Some(Box::new(begins)),
+            ends: true,
+            documents: Vec::new(),
+            kept_until: None,
+        };
+        store.append(&append).await.unwrap();
+    }
+    for (word, expected) in [("dolphin", 1), ("beginning", 1), ("walrus", 0)] {
+        let found = store.search("ann", &WordQuery::new(word), 5).await.unwrap();
+        assert_eq!(found.len(), expected, "{word}");
     }
 }
 

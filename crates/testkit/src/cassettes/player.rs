@@ -15,12 +15,12 @@ use http::Response;
 use super::diff::differences;
 use crate::double::lock;
 
-/// Answers a model's requests from a recording, and nothing else. No request of the model goes to a network; give the
-/// model a key, since one that fetches its credentials does that before it asks. Each request must be
-/// the recorded one, in the recorded order: method, path, names in the query and body. One that is not fails, and when
-/// the last handle is dropped it panics with what the request has now, and about what was never asked for.
+/// Answers a model's requests from a recording only. No request of the model reaches the network; give the model a key,
+/// since a model that fetches its credentials does so before it sends a request. Each request must match the recorded
+/// one, in the recorded order: method, path, query parameter names and body. A different request fails, and when the
+/// last handle is dropped, it panics with the differences and with recorded requests that were never made.
 ///
-/// Requests hold ids, so record and replay with [`Fixed`](crate::Fixed).
+/// Requests contain ids, so record and replay with [`Fixed`](crate::Fixed).
 ///
 /// ```
 /// use attache_agent::Agent;
@@ -88,20 +88,20 @@ impl Player {
     /// Plays the recording in a file.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds no recording.
+    /// If the file cannot be read or contains no recording.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
         Ok(Self::new(Cassette::load(path)?))
     }
 
-    /// Does not compare what stands at or below these JSON pointers of bodies; a segment `*` stands for any member or
-    /// item. Strings that the recording cut are never compared.
+    /// Ignores differences at or below these JSON pointers of bodies; a segment `*` matches any member or item. Strings
+    /// that the recording cut are never compared.
     #[must_use]
     pub fn ignoring<S: Into<String>>(self, pointers: impl IntoIterator<Item = S>) -> Self {
         lock(&self.tape.0.settings).ignored.extend(pointers.into_iter().map(Into::into));
         self
     }
 
-    /// Takes that text for the `***` that the recording has in its place; see [`Recorder::with_secret`].
+    /// Treats that text as equal to the `***` in the recording; see [`Recorder::with_secret`].
     ///
     /// [`Recorder::with_secret`]: crate::Recorder::with_secret
     #[must_use]
@@ -112,15 +112,15 @@ impl Player {
         self
     }
 
-    /// Lets requests come in any order, for runs that ask several models at once. Equal ones are answered in the order
-    /// of the recording.
+    /// Allows requests in any order, for runs that call several models at once. Equal requests are answered in the
+    /// order of the recording.
     #[must_use]
     pub fn in_any_order(self) -> Self {
         lock(&self.tape.0.settings).any_order = true;
         self
     }
 
-    /// Switches off the panic when the last handle is dropped. Requests that differ still fail.
+    /// Disables the panic when the last handle is dropped. Different requests still fail.
     #[must_use]
     pub fn unverified(self) -> Self {
         self.tape.0.verified.store(false, Ordering::Relaxed);

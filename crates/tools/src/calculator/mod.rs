@@ -24,11 +24,11 @@ struct Calculated {
     rounded: bool,
 }
 
-/// The tool `calculate`: `+ - * / ^`, percent, parentheses and functions, over exact fractions.
+/// Creates the tool `calculate`: `+ - * / ^`, percent, parentheses and functions, with exact fractions.
 ///
-/// `0.1 + 0.2` is `0.3`, and `1/3*3` is `1`. A result whose digits do not end is rounded to 34 of them, and says so; so
-/// is what roots, logarithms and the functions of angles yield, to 15. Numbers have at most about 1,200 digits, so that
-/// no expression takes long.
+/// `0.1 + 0.2` is `0.3`, and `1/3*3` is `1`. A result with infinitely many digits is rounded to 34 digits and marked as
+/// rounded; results of roots, logarithms and trigonometric functions are rounded to 15. Numbers have at most about
+/// 1,200 digits, so that no expression takes long.
 ///
 /// ```
 /// use attache_core::Tool;

@@ -1,4 +1,4 @@
-//! The tool with which a model runs commands that a list allows.
+//! The tool with which a model runs commands from an allow list.
 
 mod process;
 mod rule;
@@ -26,16 +26,17 @@ use sandbox::Walls;
 #[cfg(feature = "sandbox")]
 pub use sandbox::{Confinement, Sandbox};
 
-/// Lets a model run programs: those that a list allows, with arguments that it allows, in one folder.
+/// Lets a model run programs from an allow list, with allowed arguments, in one folder.
 ///
-/// A call is held against the list before anything runs; what is not on it is an observation for the model. No shell
-/// stands between: arguments reach the program as they are. The environment is empty but for what is
-/// [given](Self::with_variable) or [passed](Self::with_passed); nothing is read from the standard input. Output beyond a
-/// limit is left out in the middle. The program has a process group of its own, which ends when its time is up, with the
-/// program, and when the call is cancelled.
+/// A call is checked against the list before anything runs; the model is told if it is not allowed. No shell is
+/// involved: arguments are passed to the program unchanged. The environment contains only variables that are
+/// [set](Self::with_variable) or [passed](Self::with_passed); standard input is empty. Output beyond a limit is cut in
+/// the middle. The program runs in its own process group, which is killed on timeout, when the program ends, and when
+/// the call is cancelled.
 ///
-/// Without a `Sandbox` (feature `sandbox`), a program that is allowed may do all that this process may: allow those that
-/// do little, and options that name no files or programs. A process that leaves the group lives on. Unix only.
+/// Without a `Sandbox` (feature `sandbox`), an allowed program can do everything that this process can: allow only
+/// programs with few effects, and no options that name files or programs. A process that leaves the group is not
+/// killed. Unix only.
 ///
 /// ```
 /// use attache_tools::{Argument, Command, CommandTool};
@@ -57,20 +58,20 @@ pub struct CommandTool {
     walls: Option<(Arc<Walls>, Confinement)>,
 }
 
-/// The reason why a tool for commands cannot be made.
+/// The reason why a command tool cannot be created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// The folder is none.
+    /// The folder does not exist or is not a folder.
     Folder(io::Error),
-    /// No such program is there.
+    /// The program does not exist.
     Program {
         /// Its name.
         name: String,
     },
     /// No command is allowed.
     Nothing,
-    /// The system has no sandbox, or not the one that was asked for.
+    /// The system has no sandbox, or not the requested one.
     #[cfg(feature = "sandbox")]
     NoSandbox(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -104,10 +105,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const MOST: usize = 32 * 1024;
 
 impl CommandTool {
-    /// A tool that runs these commands in that folder. Programs are looked up now, by the `PATH` of this process.
+    /// Creates a tool that runs these commands in that folder. Programs are looked up now, in the `PATH` of this
+    /// process.
     ///
     /// # Errors
-    /// [`CommandError`] if the folder or a program is not there, or nothing is allowed.
+    /// [`CommandError`] if the folder or a program is missing, or nothing is allowed.
     pub fn new(
         folder: impl AsRef<Path>,
         allowed: impl IntoIterator<Item = Command>,
@@ -155,10 +157,11 @@ impl CommandTool {
         })
     }
 
-    /// Confines the commands. It is tried now, on a thread of its own, so that no call finds out that it does not work.
+    /// Sandboxes the commands. The sandbox is tested now, on its own thread, so that a problem is not found only by the
+    /// first call.
     ///
     /// # Errors
-    /// [`CommandError::NoSandbox`] if the system has none, and the sandbox does not say that it may be missing.
+    /// [`CommandError::NoSandbox`] if the system has none and the sandbox is not optional.
     #[cfg(feature = "sandbox")]
     pub fn with_sandbox(mut self, sandbox: Sandbox) -> Result<Self, CommandError> {
         let is_optional = sandbox.is_optional;
@@ -179,20 +182,20 @@ impl CommandTool {
         Ok(self)
     }
 
-    /// The limits that the system enforces.
+    /// The restrictions that the system enforces.
     #[cfg(feature = "sandbox")]
     pub fn confinement(&self) -> Confinement {
         self.walls.as_ref().map(|(_, confinement)| *confinement).unwrap_or_default()
     }
 
-    /// Says what the commands change. [`Effect::SideEffect`] by default.
+    /// Sets the side effects of the commands. [`Effect::SideEffect`] by default.
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.spec = self.spec.with_effect(effect);
         self
     }
 
-    /// Sets how long a command may take. 60 s by default.
+    /// Sets the timeout of a command. 60 s by default.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
@@ -200,21 +203,21 @@ impl CommandTool {
         self
     }
 
-    /// Sets how many bytes of each output the model reads at most. 32 KiB by default.
+    /// Sets the maximum number of bytes of each output that the model reads. 32 KiB by default.
     #[must_use]
     pub fn with_max_output(mut self, bytes: usize) -> Self {
         self.most = bytes;
         self
     }
 
-    /// Gives commands a variable of the environment.
+    /// Sets an environment variable for the commands.
     #[must_use]
     pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
     }
 
-    /// Passes variables of this process to commands, as they are now.
+    /// Passes environment variables of this process to the commands, with their current values.
     #[must_use]
     pub fn with_passed(mut self, names: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         for name in names {

@@ -1,4 +1,4 @@
-//! The rules that say which commands are allowed.
+//! The rules for allowed commands.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 const MOST: usize = 64;
 const LONGEST: usize = 4_096;
 
-/// A program with the arguments that it may be given, in order.
+/// A program with its allowed arguments, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Command {
@@ -16,34 +16,34 @@ pub struct Command {
     arguments: Vec<Argument>,
 }
 
-/// One argument that a command may be given.
+/// One allowed argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Argument {
-    /// This text.
+    /// Exactly this text.
     Exact(String),
     /// One of these texts.
     OneOf(Vec<String>),
-    /// Any text that does not begin with `-`, so that it is no option.
+    /// Any text that does not begin with `-`, so that it is not an option.
     Text,
     /// A whole number without a sign: programs read one with a sign as an option.
     Number,
-    /// A relative path that leads to no place outside the folder, now that the command begins; it does not begin with
-    /// `-`, nor with `:`, which git reads as more than a path.
+    /// A relative path that does not lead outside the folder at the start of the command; it must not begin with `-`,
+    /// or with `:`, which git reads as more than a path.
     File,
-    /// The argument, or none.
+    /// The argument or nothing.
     Optional(Box<Argument>),
-    /// The argument as often as one likes, also never.
+    /// The argument any number of times, including zero.
     Repeated(Box<Argument>),
 }
 
 impl Command {
-    /// A program without arguments, by its name or an absolute path.
+    /// Creates a rule for a program without arguments, by its name or an absolute path.
     pub fn new(program: impl Into<String>) -> Self {
         Self { name: program.into(), arguments: Vec::new() }
     }
 
-    /// Adds an argument that is given as it is.
+    /// Adds an argument with exactly this text.
     pub fn exact(self, argument: impl Into<String>) -> Self {
         self.argument(Argument::Exact(argument.into()))
     }
@@ -70,13 +70,13 @@ impl Command {
 }
 
 impl Argument {
-    /// The argument, or none.
+    /// Makes the argument optional.
     #[must_use]
     pub fn optional(self) -> Self {
         Self::Optional(Box::new(self))
     }
 
-    /// The argument as often as one likes.
+    /// Allows the argument any number of times.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self::Repeated(Box::new(self))

@@ -1,26 +1,28 @@
-//! The limits of what a command may touch.
+//! Restrictions of commands.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The limits of what a command may touch, enforced by the system.
+/// Restrictions of what a command can access, enforced by the system.
 ///
-/// On Linux 6.2 and later, by Landlock and a filter of system calls, which the command and all that it starts have for
-/// life:
+/// On Linux 6.2 and later, Landlock and a system call filter are applied permanently to the command and all processes
+/// that it starts:
 ///
-/// - It reads and runs what lies in the folders of the system's programs (`/usr`, `/bin`, `/lib` and the like), in the
-///   tool's folder, and in what is [added](Self::with_readable); nothing else can be opened, `/proc`, `/home` and `/tmp`
-///   among it. That a path is there, and its size, it can still find out.
-/// - It writes to what is [added](Self::with_writable), and nowhere else; the tool's folder is not among it.
-/// - It makes no sockets, so it reaches no network and no service of this machine, unless that is
+/// - It can read and run files in the folders of the system's programs (`/usr`, `/bin`, `/lib` and the like), in the
+///   tool's folder, and in [added paths](Self::with_readable); nothing else can be opened, including `/proc`, `/home`
+///   and `/tmp`. It can still find out that a path exists, and its size.
+/// - It can write only to [added paths](Self::with_writable), which do not include the tool's folder.
+/// - It cannot create sockets, so it reaches neither the network nor services of this machine, unless that is
 ///   [allowed](Self::with_network).
-/// - It gains no rights by running a program (`no_new_privs`). From Linux 6.12 on it sends no signals to others.
+/// - It cannot gain privileges by running a program (`no_new_privs`). From Linux 6.12 on it cannot send signals to
+///   other processes.
 ///
-/// Not limited are memory, processor time (but by the tool's time limit), the number of processes, and disk space where
-/// it may write. It runs as the user of this process.
+/// Memory, processor time (except by the tool's timeout), the number of processes, and disk space in writable paths are
+/// not limited. It runs as the user of this process.
 ///
-/// Where the system has none of this, the tool is not made, unless [`where_there_is_one`](Self::where_there_is_one)
-/// says so; then [`CommandTool::confinement`](crate::CommandTool::confinement) tells.
+/// If the system supports none of this, creating the tool fails, unless
+/// [`where_there_is_one`](Self::where_there_is_one) allows it;
+/// [`CommandTool::confinement`](crate::CommandTool::confinement) then reports what is enforced.
 ///
 /// ```
 /// use attache_tools::{Command, CommandTool, Sandbox};
@@ -40,13 +42,13 @@ pub struct Sandbox {
     pub(super) is_optional: bool,
 }
 
-/// The limits of a tool's commands that the system enforces.
+/// The restrictions that the system enforces for a tool's commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Confinement {
     /// True if files outside the folders of the sandbox cannot be opened.
     pub files: bool,
-    /// True if no socket can be made.
+    /// True if sockets cannot be created.
     pub network: bool,
 }
 
@@ -62,31 +64,31 @@ impl fmt::Display for Confinement {
 }
 
 impl Sandbox {
-    /// A sandbox in which a command reads the system's programs and the tool's folder, writes nowhere, and has no
-    /// network.
+    /// Creates a sandbox in which a command can read the system's programs and the tool's folder, but cannot write or
+    /// use the network.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets commands read and run what lies at a path and below.
+    /// Lets commands read and run files at a path and below.
     pub fn with_readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable.push(path.into());
         self
     }
 
-    /// Lets commands read, run and change what lies at a path and below. The path must be there when the tool is made.
+    /// Lets commands read, run and change files at a path and below. The path must exist when the tool is created.
     pub fn with_writable(mut self, path: impl Into<PathBuf>) -> Self {
         self.writable.push(path.into());
         self
     }
 
-    /// Sets whether commands may use the network; `false` by default.
+    /// Sets if commands may use the network; `false` by default.
     pub fn with_network(mut self, allowed: bool) -> Self {
         self.network = allowed;
         self
     }
 
-    /// Lets commands run without it where the system has none.
+    /// Lets commands run without a sandbox if the system has none.
     pub fn where_there_is_one(mut self) -> Self {
         self.is_optional = true;
         self

@@ -10,7 +10,7 @@ use attache_core::{BoxFuture, StoreError, StoreErrorKind, fresh};
 /// Facts of a principal at most by default.
 const MAX_FACTS: usize = 10_000;
 
-/// Keeps facts in memory, up to 10,000 for each principal, and finds them by their words.
+/// Stores facts in memory, up to 10,000 per principal, and finds them by their words.
 #[derive(Debug)]
 pub struct MemoryFacts {
     max_facts: usize,
@@ -30,12 +30,12 @@ impl Default for MemoryFacts {
 }
 
 impl MemoryFacts {
-    /// No facts.
+    /// Creates an empty memory.
     pub fn new() -> Self {
         Self { max_facts: MAX_FACTS, kept: Mutex::default() }
     }
 
-    /// Sets the most facts of a principal.
+    /// Sets the maximum number of facts per principal.
     #[must_use]
     pub fn with_max_facts(mut self, facts: usize) -> Self {
         self.max_facts = facts;

@@ -1,4 +1,4 @@
-//! Facts that outlive a conversation.
+//! Facts that are remembered across conversations.
 
 mod memory;
 mod tools;

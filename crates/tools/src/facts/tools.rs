@@ -1,4 +1,4 @@
-//! The tools with which a model remembers, recalls and forgets.
+//! The tools with which a model remembers, recalls and forgets facts.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::listed;
 /// Facts that one search yields.
 const FOUND: usize = 10;
 
-/// The tools `remember`, `recall` and `forget` over a long-term memory. Each principal has facts of its own, and without
-/// one (see `AgentBuilder::principal`) the tools refuse.
+/// Creates the tools `remember`, `recall` and `forget` for a long-term memory. Each principal has its own facts, and
+/// without a principal (see `AgentBuilder::principal`) the tools fail.
 ///
 /// ```
 /// use std::sync::Arc;

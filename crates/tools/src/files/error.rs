@@ -1,8 +1,8 @@
-//! The reasons why files cannot be had.
+//! Errors of file access.
 
 use std::io::{self, ErrorKind};
 
-/// The reason why a file or folder cannot be had.
+/// The reason why a file or folder cannot be accessed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
@@ -13,33 +13,33 @@ pub enum FileError {
         /// The reason.
         problem: String,
     },
-    /// A text is no pattern of paths.
+    /// A text is not a valid path pattern.
     Pattern(String),
-    /// There is no such file, or it is left out.
+    /// There is no such file, or it is excluded by the filter.
     NotFound(String),
     /// The path leads out of the folders.
     Outside(String),
     /// It is a folder, a pipe, a device or the like.
     NotAFile(String),
-    /// It has more bytes than are read or written.
+    /// The file exceeds the size limit.
     TooLarge {
         /// Its path.
         path: String,
         /// Its bytes.
         size: u64,
-        /// The bytes that it may have.
+        /// The maximum number of bytes.
         limit: u64,
     },
-    /// The system refuses to read it.
+    /// The system cannot read it.
     Unreadable {
         /// Its path.
         path: String,
         /// The reason.
         problem: String,
     },
-    /// It holds no text.
+    /// The file contains no text.
     NoText(String),
-    /// It cannot be changed as asked; the text says why.
+    /// The file cannot be changed as requested, for the given reason.
     Unchanged {
         /// Its path.
         path: String,

@@ -31,13 +31,14 @@ const LINK: &str = "it is a link, and links are not followed";
 /// The most bytes of a file that is read whole.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 
-/// Folders and single files that are opened to a model, and nothing else.
+/// The folders and single files that a model can access.
 ///
-/// Each path that a model names is opened relative to the handle of its folder, component by component: `..`, absolute
-/// paths and links cannot lead out, whoever changes the folders meanwhile. Only regular files are opened; pipes,
-/// devices and the files of `/proc` and its like are not. Errors name paths below the folders alone.
+/// Each path from a model is opened relative to the handle of its folder, component by component: `..`, absolute paths
+/// and links cannot lead outside, even if the folders change in the meantime. Only regular files are opened; pipes,
+/// devices and special files such as those in `/proc` are not. A name must match an entry exactly, even if the file
+/// system would accept other spellings. Errors contain only paths below the folders.
 ///
-/// With one folder, paths begin below it; with several, each begins with its folder's name.
+/// With one folder, paths are relative to it; with several, each path begins with the name of its folder.
 ///
 /// ```
 /// use attache_tools::{FileFilter, Folders, file_tools};
@@ -68,10 +69,10 @@ struct Root {
 }
 
 impl Folders {
-    /// Opens folders and single files. The paths are the user's own, who may write links.
+    /// Opens folders and single files. The paths come from the user and may contain links.
     ///
     /// # Errors
-    /// [`FileError::Open`] if one is not there, or is neither a folder nor a regular file.
+    /// [`FileError::Open`] if one is missing, or is neither a folder nor a regular file.
     pub fn open(
         paths: impl IntoIterator<Item = impl AsRef<Path>>,
         filter: FileFilter,
@@ -119,7 +120,7 @@ impl Folders {
         Ok(Self { roots, max_file_bytes: MAX_FILE_BYTES, chosen, writing: Mutex::default() })
     }
 
-    /// Sets the most bytes of a file that is read whole or written; 32 MiB by default.
+    /// Sets the maximum number of bytes of a file that is read as a whole or written; 32 MiB by default.
     #[must_use]
     pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
         self.max_file_bytes = bytes;
@@ -130,8 +131,8 @@ impl Folders {
         self.max_file_bytes
     }
 
-    /// Lists everything, or one folder, in a stable order. Files that the filter leaves out are not in it; what cannot
-    /// be read, links and special files, such as pipes, are named apart. It blocks.
+    /// Lists everything, or one folder, in a stable order. Files excluded by the filter are not listed; unreadable
+    /// entries, links and special files, such as pipes, are listed separately. It blocks.
     ///
     /// # Errors
     /// [`FileError`] if there is no such folder.
@@ -162,8 +163,8 @@ impl Folders {
             }
             Some(folder) => {
                 let (root, inside) = self.root_of(folder)?;
-                let is_shown = inside.is_empty() || root.only.is_some();
-                if !is_shown && !root.shows(inside, &self.chosen, true) {
+                let is_root = inside.is_empty() || root.only.is_some();
+                if !(is_root || root.shows(inside, &self.chosen, true) && root.is_spelled(inside)) {
                     return Err(FileError::NotFound(folder.to_owned()));
                 }
                 root.list(inside, &self.chosen, &mut listing).map_err(|error| unreadable(folder, &error))?;
@@ -172,10 +173,10 @@ impl Folders {
         Ok(listing)
     }
 
-    /// The bytes of a file, and its path as a listing names it. It blocks.
+    /// Reads the bytes of a file, and returns its path as shown in listings. It blocks.
     ///
     /// # Errors
-    /// [`FileError`] if it cannot be had.
+    /// [`FileError`] if it cannot be read.
     pub fn read(&self, path: &str) -> Result<(String, Vec<u8>), FileError> {
         let (shown, file, size) = self.open_file(path)?;
         let too_large =
@@ -196,6 +197,15 @@ impl Folders {
 
     /// A regular file: its path as a listing names it, its handle and its size.
     pub(super) fn open_file(&self, path: &str) -> Result<(String, File, u64), FileError> {
+        let (root, inside) = self.root_of(path)?;
+        if !root.is_spelled(inside) {
+            return Err(FileError::NotFound(path.to_owned()));
+        }
+        self.open_listed(path)
+    }
+
+    /// The same of a path that a listing has named.
+    pub(super) fn open_listed(&self, path: &str) -> Result<(String, File, u64), FileError> {
         let (root, inside) = self.root_of(path)?;
         if inside.ends_with('/') || !root.shows(inside, &self.chosen, false) {
             return Err(FileError::NotFound(path.to_owned()));
@@ -219,7 +229,8 @@ impl Folders {
     /// The folder that a path to write to is in, opened, and its name there.
     pub(super) fn open_parent(&self, path: &str) -> Result<(String, Dir, String), FileError> {
         let (root, inside) = self.root_of(path)?;
-        if inside.is_empty() || inside.ends_with('/') || !root.shows(inside, &self.chosen, false) {
+        let is_file = !inside.is_empty() && !inside.ends_with('/');
+        if !is_file || !root.shows(inside, &self.chosen, false) || !root.is_spelled(inside) {
             return Err(FileError::NotFound(path.to_owned()));
         }
         let problem = |error: io::Error| unreadable(path, &error);
@@ -293,6 +304,38 @@ impl Root {
             }
         }
         true
+    }
+
+    /// False if a part of this path leads to an entry of another spelling, by which it passes filters: with other capitals
+    /// or another form of Unicode, or as `SECRET~1.JSO`, where the file system finds it by such.
+    fn is_spelled(&self, inside: &str) -> bool {
+        let is_there = |path: &str| self.dir.symlink_metadata(path).is_ok();
+        let mut ends = inside.match_indices('/').map(|(at, _)| at).chain([inside.len()]);
+        // A single file is compared with its name as it is.
+        self.only.is_some()
+            || ends.all(|end| {
+                let path = inside.get(..end).unwrap_or(inside);
+                let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+                self.has_one_spelling(folder, name) || !is_there(path) || self.has_entry(folder, name)
+            })
+    }
+
+    /// True if a name has one spelling in a folder, as far as that is seen without reading the folder: it is plain, and the
+    /// system finds nothing by its other capitals.
+    fn has_one_spelling(&self, folder: &str, name: &str) -> bool {
+        let turn = |letter: char| match letter.is_ascii_lowercase() {
+            true => letter.to_ascii_uppercase(),
+            false => letter.to_ascii_lowercase(),
+        };
+        let turned: String = name.chars().map(turn).collect();
+        let is_plain = name.is_ascii() && !name.contains('~') && turned != name;
+        let turned = if folder.is_empty() { turned } else { format!("{folder}/{turned}") };
+        is_plain && self.dir.symlink_metadata(turned).is_err()
+    }
+
+    /// True if a folder has an entry of exactly this name.
+    fn has_entry(&self, folder: &str, name: &str) -> bool {
+        self.names(folder).is_ok_and(|(names, _)| names.iter().any(|known| known == name))
     }
 
     /// The rules in a folder, with those of its own.

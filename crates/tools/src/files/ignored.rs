@@ -81,8 +81,7 @@ impl Rules {
     }
 }
 
-/// Says which files of the folders are there for a model: all but hidden ones and those that git leaves out, unless it
-/// is told otherwise.
+/// Defines which files of the folders a model can see: by default all except hidden files and those ignored by git.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FileFilter {
@@ -101,16 +100,16 @@ impl Default for FileFilter {
 }
 
 impl FileFilter {
-    /// The filter of somebody who says nothing.
+    /// Creates the default filter.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets only files through that one of these patterns fits, written as in a `.gitignore`; a folder (`reports/`) stands
+    /// Includes only files that match one of these patterns, written as in a `.gitignore`; a folder (`reports/`) stands
     /// for the files in it.
     ///
     /// # Errors
-    /// [`FileError::Pattern`] for the text that is none.
+    /// [`FileError::Pattern`] for an invalid pattern.
     pub fn including(
         mut self,
         patterns: impl IntoIterator<Item = impl AsRef<str>>,
@@ -119,10 +118,10 @@ impl FileFilter {
         Ok(self)
     }
 
-    /// Leaves files and folders out that one of these patterns fits, written as in a `.gitignore`.
+    /// Excludes files and folders that match one of these patterns, written as in a `.gitignore`.
     ///
     /// # Errors
-    /// [`FileError::Pattern`] for the text that is none.
+    /// [`FileError::Pattern`] for an invalid pattern.
     pub fn excluding(
         mut self,
         patterns: impl IntoIterator<Item = impl AsRef<str>>,
@@ -131,13 +130,13 @@ impl FileFilter {
         Ok(self)
     }
 
-    /// Sets whether what a `.gitignore` names is left out; `true` by default.
+    /// Sets if files listed in a `.gitignore` are excluded; `true` by default.
     pub fn with_ignore_files(mut self, respected: bool) -> Self {
         self.ignores = respected;
         self
     }
 
-    /// Sets whether files and folders count whose names begin with a dot; `false` by default.
+    /// Sets if files and folders whose names begin with a dot are included; `false` by default.
     pub fn with_hidden(mut self, shown: bool) -> Self {
         self.hidden = shown;
         self

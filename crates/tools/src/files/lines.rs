@@ -9,6 +9,8 @@ use attache_documents::decode_text;
 /// The bytes between two looks whether anybody still waits, and how many each line counts for beside its own.
 const LOOK: u64 = 64 << 10;
 const LINE: u64 = 64;
+/// The most bytes of the end of a line: it is kept beside the line, which it does not count for.
+const END: usize = 4;
 
 /// Reads lines in the charset that the file's beginning shows: UTF-16 by its mark, else UTF-8, else windows-1252.
 pub(super) struct Lines<R> {
@@ -93,7 +95,7 @@ impl<R: Read> Lines<R> {
                 Form::Little | Form::Big => (1, false),
             };
             let new = buffer.get(..take).unwrap_or_default();
-            let room = self.most.saturating_sub(self.line.len()).min(new.len());
+            let room = self.most.saturating_add(END).saturating_sub(self.line.len()).min(new.len());
             self.line.extend_from_slice(new.get(..room).unwrap_or_default());
             self.left_out += (new.len() - room) as u64;
             seen += take as u64;
@@ -108,6 +110,8 @@ impl<R: Read> Lines<R> {
                 Form::Big => seen.is_multiple_of(2) && unit == (0, b'\n'),
             };
             if is_newline {
+                let end = if self.form == Form::Bytes { 1 } else { 2 };
+                self.left_out -= self.left_out.min(end);
                 return Ok(true);
             }
         }
@@ -120,14 +124,22 @@ impl<R: Read> Lines<R> {
 
     /// The line without its end, and the bytes of it that are left out.
     pub(super) fn text(&self) -> (Cow<'_, str>, u64) {
-        let mut left_out = self.left_out;
+        let ends: [&[u8]; 2] = match self.form {
+            Form::Bytes => [b"\n", b"\r"],
+            Form::Little => [b"\n\0", b"\r\0"],
+            Form::Big => [b"\0\n", b"\0\r"],
+        };
+        let own =
+            ends.into_iter().fold(self.line.as_slice(), |line, end| line.strip_suffix(end).unwrap_or(line));
+        let mut line = own.get(..self.most).unwrap_or(own);
+        let mut left_out = self.left_out + (own.len() - line.len()) as u64;
         let text = match self.form {
             Form::Bytes => {
-                let mut line = self.line.as_slice();
                 if left_out > 0 {
-                    // A character that was cut is left out, and the end of the line is nothing that was.
-                    line = line.get(..whole(line)).unwrap_or_default();
-                    left_out = (left_out - 1 + (self.line.len() - line.len()) as u64).max(1);
+                    // A character that was cut is left out.
+                    let cut = line.get(..whole(line)).unwrap_or_default();
+                    left_out += (line.len() - cut.len()) as u64;
+                    line = cut;
                 }
                 match str::from_utf8(line) {
                     Ok(text) => Cow::Borrowed(text),
@@ -142,20 +154,12 @@ impl<R: Read> Lines<R> {
                     Form::Big => u16::from_be_bytes(*pair),
                     _ => u16::from_le_bytes(*pair),
                 };
-                let (pairs, _) = self.line.as_chunks::<2>();
+                let (pairs, _) = line.as_chunks::<2>();
                 Cow::Owned(
                     char::decode_utf16(pairs.iter().map(unit))
                         .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
                         .collect(),
                 )
-            }
-        };
-        let trim = |text: &str| text.trim_end_matches('\n').trim_end_matches('\r').len();
-        let text = match text {
-            Cow::Borrowed(text) => Cow::Borrowed(text.get(..trim(text)).unwrap_or(text)),
-            Cow::Owned(mut text) => {
-                text.truncate(trim(&text));
-                Cow::Owned(text)
             }
         };
         (text, left_out)
@@ -228,8 +232,18 @@ mod tests {
         assert_eq!(all, [("abc".to_owned(), 6), ("x".to_owned(), 0)]);
         let wide: Vec<u8> =
             [0xfeff].into_iter().chain("abcdef\nx".encode_utf16()).flat_map(u16::to_le_bytes).collect();
-        assert_eq!(lines(&wide, 6).unwrap(), [("abc".to_owned(), 8), ("x".to_owned(), 0)]);
+        assert_eq!(lines(&wide, 6).unwrap(), [("abc".to_owned(), 6), ("x".to_owned(), 0)]);
+        // The end of a line is nothing that is left out of it.
+        for whole in ["abcde\n", "abcde\r\n", "abcde"] {
+            assert_eq!(lines(whole.as_bytes(), 5).unwrap(), [("abcde".to_owned(), 0)], "{whole:?}");
+            let wide: Vec<u8> =
+                [0xfeff].into_iter().chain(whole.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+            assert_eq!(lines(&wide, 10).unwrap(), [("abcde".to_owned(), 0)], "{whole:?}");
+        }
+        assert_eq!(lines(b"abcdef", 5).unwrap(), [("abcde".to_owned(), 1)]);
+        assert_eq!(lines(b"abcdefghijklmn\n", 5).unwrap(), [("abcde".to_owned(), 9)]);
     }
+
     // Lines may be long, and one may be the whole file.
     #[test]
     fn whoever_waits_no_more_is_seen_by_the_bytes() {

@@ -8,17 +8,17 @@ use super::glob::Pattern;
 /// The most entries that a listing names without listing them; the rest is counted.
 pub(super) const MAX_NOT_LISTED: usize = 100;
 
-/// The files that there are.
+/// A listing of files.
 #[derive(Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Listing {
     /// The files, at most [`Listing::MOST`].
     pub files: Vec<Listed>,
-    /// The entries that are there, but cannot be read.
+    /// The entries that exist but cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_listed: Vec<NotListed>,
-    /// Entries that the listing left out, because there are too many.
+    /// The number of entries left out because there are too many.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted: usize,
     /// The pattern that they fit.
@@ -34,15 +34,15 @@ pub struct Listing {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its path, as it is read by.
+    /// Its path, as used for reading it.
     pub path: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// Its media type, by its name.
     pub media_type: String,
 }
 
-/// Something that is no file which can be read. It has no `path`, as nothing can be done with it.
+/// An entry that cannot be read as a file. It has no `path`, since it cannot be used.
 #[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NotListed {
@@ -53,7 +53,7 @@ pub struct NotListed {
 }
 
 impl Listing {
-    /// The most files that a listing holds; the rest is counted.
+    /// The maximum number of files in a listing; the rest is only counted.
     pub const MOST: usize = 500;
 
     /// An empty one for files that a pattern fits.

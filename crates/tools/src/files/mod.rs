@@ -1,4 +1,4 @@
-//! Files under folders that a user opens, for a model to list, read, search and, if the user says so, change.
+//! Files in folders that a user opens, for a model to list, read, search and, if the user allows it, change.
 
 mod diff;
 mod error;
@@ -64,11 +64,11 @@ struct Changed {
     diff: String,
 }
 
-/// The tools `list_files`, `read_file` and `search_files` over these folders.
+/// Creates the tools `list_files`, `read_file` and `search_files` for these folders.
 ///
-/// A file is read as a document, which the model sees as every other: a PDF or an image as it is where the model takes
-/// it, else as text. Lines of a text are read by their numbers, of files of any length, in UTF-8, UTF-16 or
-/// windows-1252. A search says which files hold no text.
+/// A file is read as a document, which is shown to the model like any other: a PDF or an image natively if the model
+/// accepts it, otherwise as text. Lines of text files of any length can be read by number, in UTF-8, UTF-16 or
+/// windows-1252. A search reports which files contain no text.
 pub fn file_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
     reading(folders.into())
 }
@@ -134,13 +134,12 @@ fn reading(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The tools `write_file` and `edit_file` over these folders. Each call waits until somebody approves it.
+/// Creates the tools `write_file` and `edit_file` for these folders. Each call requires approval.
 ///
-/// A file is changed as a whole or not at all: the new one is written beside it, with its permissions, and takes its
-/// place. A file that somebody else changed meanwhile stays as it is. Files that the filter leaves out cannot be
-/// written.
+/// A file is changed atomically: a new file with the same permissions is written beside it and replaces it. A file that
+/// was changed by somebody else in the meantime is not replaced. Files excluded by the filter cannot be written.
 ///
-/// [`Folders::preview`] says what an approval is about.
+/// [`Folders::preview`] shows what an approval is about.
 pub fn write_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
     writing(folders.into())
 }
@@ -181,8 +180,8 @@ fn writing(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
 }
 
 impl Folders {
-    /// The lines that a call of one of [`write_tools`] would change, for whoever approves it; `None` for another tool.
-    /// A call that would fail says why. It reads the file.
+    /// Returns the lines that a call of one of the [`write_tools`] would change, for the person who approves it; `None`
+    /// for another tool. For a call that would fail, it returns the reason. It reads the file.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -149,7 +149,7 @@ impl Folders {
         found: &mut Found,
         (stop, end): (&Stop, Instant),
     ) -> bool {
-        let lines = match self.open_file(path) {
+        let lines = match self.open_listed(path) {
             Ok((_, file, _)) => Lines::of(file, SEARCHED),
             Err(_) => {
                 found.unreadable_files += 1;

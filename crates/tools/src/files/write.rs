@@ -61,11 +61,16 @@ impl Change {
 impl Folders {
     pub(super) fn plan_write(&self, asked: &Write) -> Result<Change, FileError> {
         let mut change = self.plan(&asked.path)?;
-        let content = asked.content.as_bytes();
+        let content = &asked.content;
         change.after = match (asked.mode, &change.before) {
             (Mode::Create, Some(_)) => return Err(unchanged(&asked.path, "it is there already")),
-            (Mode::Append, Some((before, _))) => [before.as_slice(), content].concat(),
-            (Mode::Create | Mode::Append, None) | (Mode::Overwrite, _) => content.to_vec(),
+            (Mode::Append, Some((before, _))) => {
+                let text = text_of(&asked.path, before)?;
+                let crlf_alone = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+                let content = if crlf_alone { crlf(content) } else { content.clone() };
+                [text, &content].concat().into_bytes()
+            }
+            (Mode::Create | Mode::Append, None) | (Mode::Overwrite, _) => content.clone().into_bytes(),
         };
         self.checked(change)
     }
@@ -76,13 +81,10 @@ impl Folders {
         let Some((before, _)) = &change.before else {
             return Err(FileError::NotFound(asked.path.clone()));
         };
-        let text = str::from_utf8(before)
-            .map_err(|_| refused("it is no text in UTF-8, and nothing else is changed".to_owned()))?;
+        let text = text_of(&asked.path, before)?;
         if asked.old.is_empty() {
             return Err(refused("`old` is empty".to_owned()));
         }
-        // A model writes lines as it reads them, without the ends that the file gives them.
-        let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         let (old, new) = match text.contains(&asked.old) || !text.contains("\r\n") {
             true => (asked.old.clone(), asked.new.clone()),
             false => (crlf(&asked.old), crlf(&asked.new)),
@@ -201,6 +203,17 @@ impl Drop for Beside<'_> {
     fn drop(&mut self) {
         _ = self.dir.remove_file(&self.name);
     }
+}
+
+/// The text of a file to be changed.
+fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, FileError> {
+    let problem = "it is no text in UTF-8, and nothing else is changed";
+    str::from_utf8(bytes).map_err(|_| unchanged(path, problem))
+}
+
+/// A model writes lines as it reads them, without the ends that the file gives them.
+fn crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 fn is_absent(dir: &Dir, name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The tool with which a model asks for more of a document.
+//! The tool with which a model reads more of a document.
 
 mod images;
 mod memo;
@@ -40,11 +40,11 @@ const MAX_BESIDE: usize = 200;
 /// Bytes of a line at most; longer ones count as several.
 const MAX_LINE: usize = 2_000;
 
-/// The tool `read_document`, with which a model asks for more of a document of the conversation: pages, sheets or
-/// slides, lines of its text, or the passages that match a query.
+/// The tool `read_document`, with which a model reads more of a document of the conversation: pages, sheets or slides,
+/// lines of its text, or passages that match a query.
 ///
-/// It reads documents as the run shows them, with the agent's converters, see [`DocumentView`]; where no text can be
-/// had, a model that takes PDFs or images is shown the pages. Notes about what is not shown name the tool.
+/// It reads documents as the run shows them, with the agent's converters; see [`DocumentView`]. If there is no text, a
+/// model that accepts PDFs or images is shown the pages. Notes about omitted content mention the tool.
 ///
 /// ```
 /// use attache_agent::{Agent, NoArguments, tool_fn};
@@ -70,7 +70,7 @@ impl Default for ReadDocument {
 }
 
 impl ReadDocument {
-    /// The tool.
+    /// Creates the tool.
     pub fn new() -> Self {
         let definition = ToolDefinition::new(NAME, DESCRIPTION, request::schema());
         let mut spec = ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache");
@@ -154,25 +154,37 @@ impl<'c> Reader<'c> {
                 let (bytes, media_type) = (bytes.clone(), media_type.clone());
                 let decoded = off_the_workers(move || {
                     let (text, guessed) = decode_text(&bytes, &media_type)?;
-                    let about = guessed.map(|charset| format!("read as {charset}"));
-                    Some(Reading::new(Arc::from(text), about.into_iter().collect(), max_line))
+                    let about = guessed.map(|charset| format!("read as {charset} (guessed)"));
+                    let lost = text.matches(char::REPLACEMENT_CHARACTER).count();
+                    let lost = (lost > 0).then(|| format!("{lost} characters could not be read"));
+                    let about = about.into_iter().chain(lost).collect();
+                    Some((guessed, Reading::new(Arc::from(text), about, max_line)))
                 });
                 Some(decoded.await.ok_or_else(|| Arc::<str>::from("its bytes fit no known charset")))
             }
         };
         let converter = self.view.converters.iter().find(|converter| converter.converts(media_type));
         let (converter, decoded) = match (converter, decoded) {
-            (_, Some(Ok(reading))) if !self.reads_better(media_type, &reading) => return checked(reading),
+            (_, Some(Ok((None, reading)))) if !self.reads_better(media_type, &reading) => {
+                return checked(reading);
+            }
             (Some(converter), decoded) => (converter, decoded),
-            (None, Some(decoded)) => return decoded.and_then(checked),
+            (None, Some(decoded)) => return decoded.and_then(|(_, reading)| checked(reading)),
             (None, None) => return Err(format!("there is no converter for {}", media_type.essence()).into()),
         };
         match (converter.convert(document, bytes).await, decoded) {
+            // A converter that guesses the same charset reads the same, and routing shows the text as it is.
+            (Ok(converted), Some(Ok((Some(guessed), reading))))
+                if !self.reads_better(media_type, &reading)
+                    && converted.notes.iter().any(|note| note.contains(guessed)) =>
+            {
+                checked(reading)
+            }
             (Ok(converted), _) => {
                 let from = media_type.essence().to_owned();
                 checked(off_the_workers(move || Reading::converted(converted, &from, max_line)).await)
             }
-            (Err(_), Some(Ok(reading))) => checked(reading),
+            (Err(_), Some(Ok((_, reading)))) => checked(reading),
             (Err(why), _) => Err(why.to_string().into()),
         }
     }

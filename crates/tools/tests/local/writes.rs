@@ -87,6 +87,25 @@ async fn files_are_created_appended_to_and_replaced() {
     assert_eq!(fs::read_dir(&inbox).unwrap().count(), 2, "nothing is left behind");
 }
 
+#[tokio::test]
+async fn what_is_appended_is_written_as_the_file_is() {
+    let (_kept, inbox, tools) = folder();
+    let append = json!({"path": "a.txt", "content": "new\nlast\n", "mode": "append"});
+    for other in [b"\xff\xfea\0\n\0".as_slice(), b"gr\xf6\xdfe\n", b"%PDF-1.7 \xe2\xe3"] {
+        fs::write(inbox.join("a.txt"), other).unwrap();
+        let refused = call(&tools, "write_file", append.clone()).await.unwrap_err();
+        assert!(refused.contains("UTF-8"), "{refused}");
+        assert_eq!(fs::read(inbox.join("a.txt")).unwrap(), other);
+    }
+    for (before, after) in
+        [("a\r\n", "a\r\nnew\r\nlast\r\n"), ("a\n", "a\nnew\nlast\n"), ("a\r\nb\n", "a\r\nb\nnew\nlast\n")]
+    {
+        fs::write(inbox.join("a.txt"), before).unwrap();
+        json(&tools, "write_file", append.clone()).await;
+        assert_eq!(fs::read_to_string(inbox.join("a.txt")).unwrap(), after);
+    }
+}
+
 // A84
 #[tokio::test]
 async fn nothing_outside_and_nothing_left_out_is_written() {

@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod charsets;
 mod images;
 
 use std::sync::Arc;
@@ -221,31 +222,6 @@ async fn pages_ranges_and_queries() {
     assert_eq!(results[4], "this document has 20 pages");
     assert!(results[5].starts_with("`pages` must be numbers"), "{}", results[5]);
     assert!(results[6].starts_with("there is no document \"f0f0f0f0\""), "{}", results[6]);
-}
-
-// D21: a text document is decoded as routing decodes it
-#[tokio::test]
-async fn texts_are_decoded() {
-    let latin = Document::from_bytes(&b"gr\xf6\xdfe\nzwei\n"[..], "text/csv; charset=iso-8859-1");
-    let guessed = Document::from_bytes(&b"caf\xe9 au lait\n"[..], "text/plain");
-    let binary = Document::from_bytes(&b"a\0b\x01\xff"[..], "text/plain");
-    let range = || [json!({"id": ID, "range": "1-2"})];
-    let found = read(named(latin, "a.csv"), range()).await;
-    assert_eq!(parts(&found[0]), ("Lines 1-2 of 2.", "größe\nzwei\n"));
-    let found = read(named(guessed, "b.txt"), range()).await;
-    assert!(found[0].contains(": read as windows-1252; what follows is data"), "{}", found[0]);
-    let found = read(named(binary, "c.txt"), range()).await;
-    assert_eq!(
-        found[0],
-        "this document has no readable text: its bytes fit no known charset, and this model does not take it as it is"
-    );
-    let found = read(named(Document::inline("inline text"), "d.txt"), [json!({"id": ID})]).await;
-    assert_eq!(parts(&found[0]).1, "inline text");
-    for (bytes, why) in [(&b""[..], "the document is empty"), (b" \n", "it holds no text")] {
-        let found =
-            read(named(Document::from_bytes(bytes, "text/plain"), "e.txt"), [json!({"id": ID})]).await;
-        assert!(found[0].contains(why), "{}", found[0]);
-    }
 }
 
 // A document is converted once, however often, by how many calls at once, and in how many runs it is read

@@ -22,14 +22,16 @@ impl Cassette {
         }
     }
 
-    /// Writes the recording to a file, over one that is there.
+    /// Writes the recording to a file, over one that is there. Folders on the way to it are made.
     ///
     /// # Errors
     ///
     /// When the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), CassetteError> {
         let path = path.as_ref();
-        fs::write(path, self.to_json())
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder
+            .and_then(|()| fs::write(path, self.to_json()))
             .map_err(|source| CassetteError::Write { path: path.to_owned(), source })
     }
 

@@ -29,6 +29,10 @@ pub(super) struct ToldTexts {
     /// The place in the answer where the next text begins, with the white space before it.
     begin: usize,
     end: usize,
+    /// The place of the last text that was told.
+    claim: Option<AnswerSpan>,
+    /// Citations of blank blocks before the first text.
+    early: Vec<Box<RawValue>>,
 }
 
 impl ToldTexts {
@@ -45,14 +49,16 @@ impl ToldTexts {
         }
         self.blocks = at + 1;
         self.end += block.text.len();
-        if block.text.trim().is_empty() {
+        if !block.is_blank() {
+            self.claim = Span::new(self.begin, self.end).map(AnswerSpan::Claim);
+            self.begin = self.end;
+        } else if self.claim.is_none() {
+            self.early.extend_from_slice(&block.citations);
             return;
         }
-        let claim = Span::new(self.begin, self.end).map(AnswerSpan::Claim);
-        self.begin = self.end;
-        for raw in &block.citations {
+        for raw in std::mem::take(&mut self.early).iter().chain(&block.citations) {
             let Ok(cited) = serde_json::from_str::<Value>(raw.get()) else { continue };
-            out.push(StreamChunk::Citation(Box::new(citation(&cited).with_answer_span(claim))));
+            out.push(StreamChunk::Citation(Box::new(citation(&cited).with_answer_span(self.claim))));
         }
     }
 }
@@ -81,9 +87,34 @@ pub struct CallBlock {
     id: ToolCallId,
     provider_id: Option<ProviderCallId>,
     name: String,
+    /// Its arguments came in pieces.
+    streamed: bool,
+}
+
+/// Gives the citations of blank blocks to the text before, or else to the first one, as [`ToldTexts`] tells them: web
+/// grounding sends its sources in blocks of their own, without a text (bedrock.md 4).
+pub(super) fn settle_citations<'b>(texts: impl Iterator<Item = &'b mut TextBlock>) {
+    let (mut last, mut early) = (None::<&mut TextBlock>, Vec::new());
+    for text in texts {
+        if !text.is_blank() {
+            if !early.is_empty() {
+                early.append(&mut text.citations);
+                text.citations = std::mem::take(&mut early);
+            }
+            last = Some(text);
+        } else if let Some(last) = &mut last {
+            last.citations.append(&mut text.citations);
+        } else {
+            early.append(&mut text.citations);
+        }
+    }
 }
 
 impl TextBlock {
+    fn is_blank(&self) -> bool {
+        self.text.chars().all(char::is_whitespace)
+    }
+
     /// The text with the white space before it; nothing, and more white space, if it is blank.
     pub(super) fn into_part(self, blank: &mut String, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
@@ -121,7 +152,8 @@ impl ThinkingBlock {
 impl CallBlock {
     /// A call as it starts.
     pub fn new(slot: usize, provider_id: Option<ProviderCallId>, name: String, arguments: String) -> Self {
-        Self { slot, arguments, input: None, replay: None, id: ToolCallId::new(), provider_id, name }
+        let (id, input, replay) = (ToolCallId::new(), None, None);
+        Self { slot, arguments, input, replay, id, provider_id, name, streamed: false }
     }
 
     /// The chunk that announces the call, with `arguments` that came with its start.
@@ -131,6 +163,7 @@ impl CallBlock {
 
     /// Takes a piece of the arguments; the chunk that hands it out.
     pub(super) fn extend(&mut self, json: String) -> StreamChunk {
+        self.streamed = true;
         self.arguments.push_str(&json);
         self.delta(None, json)
     }
@@ -150,8 +183,15 @@ impl CallBlock {
         if self.arguments.is_empty()
             && let Some(input) = self.input.take()
         {
-            out.push(self.extend(input.get().to_owned()));
+            input.get().clone_into(&mut self.arguments);
+            out.push(self.delta(None, self.arguments.clone()));
         }
+    }
+
+    /// True if its pieces make a whole object. An input that came at once, or is empty, may stand for one that was cut.
+    pub(super) fn is_whole(&self) -> bool {
+        let object = || Arguments::new(&*self.arguments).object();
+        self.streamed && object().is_ok_and(|members| !members.is_empty())
     }
 
     /// The call, under the name that the application gave the tool; `cut` if the reply ended in it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_core::capability::Caching;
 use attache_core::settings::CachePolicy;
 use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError};
+use serde_json::Value;
 
 use crate::encoded_log::EncodedLog;
 use crate::refused_options::Refusals;
@@ -14,7 +15,8 @@ use crate::refused_options::Refusals;
 const MAX_MARKERS: usize = 4;
 const LOOKBACK: usize = 20;
 
-/// The time for which markers keep what stands before them; off where no markers are wanted. `markers` is the API's word.
+/// The time for which markers keep what stands before them; off where no markers are wanted. `markers` is the API's word,
+/// and `own` are those that the caller placed before ours.
 ///
 /// Where the caller says nothing, markers are placed as soon as the request can be expected to be followed by one
 /// that repeats it: with tools, or after a first answer. They cost a quarter of the price of what is new, once, and
@@ -22,12 +24,13 @@ const LOOKBACK: usize = 20;
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for a model that takes none, unless the caller
-/// allows it.
+/// allows it, and for an hour behind a marker of the caller's that keeps five minutes, which the API does not take.
 pub fn cache_policy(
     request: &ChatRequest,
     settings: &ModelSettings,
     capabilities: &ModelCapabilities,
     markers: &str,
+    own: &[&Value],
     refusals: &mut Refusals<'_>,
 ) -> Result<CachePolicy, ProviderError> {
     let explicit = capabilities.caching == Caching::Explicit;
@@ -37,10 +40,22 @@ pub fn cache_policy(
             refusals.refuse("cache", &format!("the model takes no cache {markers}"), "there are none")?;
             CachePolicy::Off
         }
+        Some(CachePolicy::Long) if !own.iter().all(|marker| keeps_an_hour(marker)) => {
+            let why = format!(
+                "an hour may not stand behind the cache {markers} of extra_body, which keep five minutes"
+            );
+            refusals.refuse("cache", &why, "they keep five minutes too")?;
+            CachePolicy::Short
+        }
         Some(policy) => policy,
         None if explicit && goes_on(request) => CachePolicy::Short,
         None => CachePolicy::Off,
     })
+}
+
+/// True if a marker of the caller's keeps what stands before it for an hour.
+pub fn keeps_an_hour(marker: &Value) -> bool {
+    marker.get("ttl").is_some_and(|ttl| ttl == "1h")
 }
 
 fn goes_on(request: &ChatRequest) -> bool {

@@ -14,11 +14,11 @@ use attache_core::ModelCapabilities;
 use crate::options::knows;
 
 pub use blocks::{CallBlock, TextBlock, ThinkingBlock, finish_reason, read_block};
-pub use cache::{CachePlaces, cache_policy};
+pub use cache::{CachePlaces, cache_policy, keeps_an_hour};
 pub use conversation::Conversation;
 pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Sampling, Thinking, answer_schema, cites, refuse_unknown, sampling, stops, thinking};
-pub use passages::passages;
+pub use passages::{CITED, UNCITED, passages};
 pub use reply::{Block, Blocks, OwnBlock, Piece};
 pub use tools::{Compiled, WrittenTool, WrittenTools, check_claude_tools, force_refused, strict_forms};
 

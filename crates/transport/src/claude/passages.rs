@@ -1,4 +1,11 @@
-//! The passages of a text that is cited as a search result: the API cites whole blocks of it.
+//! Citations in requests: their switch, and the passages of a text that is cited as a search result, since the API cites
+//! whole blocks of it.
+
+/// Why a document that cannot be cited does not stand beside those that are.
+pub const UNCITED: &str = "it cannot be cited there, and the API cites all documents of a request or none";
+
+/// The switch of what is to be cited.
+pub const CITED: &str = r#","citations":{"enabled":true}"#;
 
 /// A passage has at most about so many bytes, where its lines let it.
 const LONG: usize = 1_200;

@@ -9,7 +9,7 @@ use attache_core::{AssistantPart, ProviderError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::blocks::{CallBlock, TextBlock, ThinkingBlock, ToldTexts, append_blank};
+use super::blocks::{CallBlock, TextBlock, ThinkingBlock, ToldTexts, append_blank, settle_citations};
 use crate::error::malformed;
 use crate::reading::Reading;
 use crate::reply::ChunkSink;
@@ -80,6 +80,9 @@ pub struct Blocks<O> {
     /// The last block of each index, where blocks take turns.
     by_index: BTreeMap<u64, usize>,
     calls: usize,
+    /// Calls before this block were given up.
+    given_up: usize,
+    at_limit: bool,
     told: ToldTexts,
     citation: fn(&Value) -> Citation,
 }
@@ -87,12 +90,24 @@ pub struct Blocks<O> {
 impl<O: OwnBlock> Blocks<O> {
     /// None yet. `citation` reads the citations of the API.
     pub fn new(citation: fn(&Value) -> Citation) -> Self {
-        Self { list: Vec::new(), by_index: BTreeMap::new(), calls: 0, told: ToldTexts::default(), citation }
+        let (list, by_index, told) = (Vec::new(), BTreeMap::new(), ToldTexts::default());
+        Self { list, by_index, calls: 0, given_up: 0, at_limit: false, told, citation }
     }
 
     /// The place of the next tool call among the calls.
     pub fn next_slot(&self) -> usize {
         self.calls
+    }
+
+    /// Gives up the calls so far: they are no part of the message, though pieces of them were handed out.
+    pub fn give_up_calls(&mut self) {
+        self.given_up = self.list.len();
+    }
+
+    /// Says that the reply came to its end, at a limit of tokens: a call whose pieces make a whole object is complete
+    /// then, though it is the last block.
+    pub fn reach_limit(&mut self) {
+        self.at_limit = true;
     }
 
     /// Begins the block of that index, or the next one.
@@ -192,6 +207,10 @@ impl<O: OwnBlock> Blocks<O> {
     pub fn finish(&mut self, cut: bool, reading: &Reading, out: &mut ChunkSink) -> Vec<AssistantPart> {
         self.by_index.clear();
         let last = self.list.len().saturating_sub(1);
+        settle_citations(self.list.iter_mut().filter_map(|(_, block)| match block {
+            Block::Text(text) => Some(text),
+            _ => None,
+        }));
         let mut parts = Vec::with_capacity(self.list.len());
         // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last
         // one, so that the message still reads as it was streamed.
@@ -200,9 +219,11 @@ impl<O: OwnBlock> Blocks<O> {
             parts.extend(match block {
                 Block::Text(text) => text.into_part(&mut blank, reading),
                 Block::Thinking(thinking) => thinking.into_part(reading),
+                Block::Call(_) if at < self.given_up => None,
                 Block::Call(mut call) => {
                     call.close(out);
-                    Some(call.into_part(cut && at == last, reading))
+                    let cut = cut && at == last && !(self.at_limit && call.is_whole());
+                    Some(call.into_part(cut, reading))
                 }
                 Block::Own(own) => own.into_part(cut && at == last, reading),
             });

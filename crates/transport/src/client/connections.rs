@@ -5,9 +5,9 @@ use std::sync::Arc;
 use http::{Request, Response};
 
 use super::failure::Unanswered;
-use super::idle::Idle;
 use super::lanes::Place;
 use super::pool::Pool;
+use super::put_back::Idle;
 use super::source::Source;
 use crate::body::EncodedBody;
 

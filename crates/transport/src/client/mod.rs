@@ -9,11 +9,11 @@ mod failure;
 mod guard;
 mod hook;
 mod http2_streams;
-mod idle;
 mod lanes;
 mod pool;
 mod proxies;
 mod public_addresses;
+mod put_back;
 mod reply;
 mod source;
 mod timeouts;
@@ -44,7 +44,7 @@ use self::pool::Pool;
 use self::under_way::UnderWay;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
-use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse, encoding};
+use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse, content_encoding};
 use crate::request::RequestParts;
 use crate::retry::{RetryPolicy, Trying, end_of};
 
@@ -261,7 +261,7 @@ impl HttpClient {
             Some(hooks) => Box::pin(self.hooked(hooks, parts, end)).await?,
         };
         if reply.status().is_success() {
-            return match encoding(reply.headers()) {
+            return match content_encoding(reply.headers()) {
                 Some(_) => Err(ProviderError::new(
                     ErrorKind::Malformed,
                     "the server encoded its reply in a way that was not asked for",

@@ -17,9 +17,9 @@ use hyper_util::rt::TokioTimer;
 use super::connect::Connector;
 use super::failure::Broken;
 use super::guard::AddressGuard;
-use super::idle::{Idle, Tasks, holding};
 use super::lanes::{Origins, Place};
 use super::proxies::Proxies;
+use super::put_back::{Idle, Tasks, holding};
 use crate::body::EncodedBody;
 
 /// Idle connections that are kept for one host, enough for thousands of runs at once, and for how long.

@@ -20,6 +20,11 @@ pub struct ErrorBody {
     pub param: Option<String>,
     /// The provider's id of the request, where the body has one.
     pub request_id: Option<String>,
+    /// The message of the server behind the one that tells of the error, which is a part of `message`, too.
+    inner: Option<String>,
+    /// The router's own word for the error, which is the same in all of its APIs and says more than code and type.
+    /// (openai.md C.9)
+    canonical: Option<String>,
 }
 
 impl ErrorBody {
@@ -27,8 +32,7 @@ impl ErrorBody {
     /// none of the shapes.
     pub fn parse(json: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(json).ok()?;
-        // Some gateways send a list of one.
-        let object = value.as_array().and_then(|list| list.first()).unwrap_or(&value).as_object()?;
+        let object = object(&value)?;
         let mut body = Self::read(object)?;
         body.request_id = text(object, "request_id");
         Some(body)
@@ -36,11 +40,15 @@ impl ErrorBody {
 
     /// In order: `error` as object or text, `response.error`, `message`, `detail`, `base_resp`.
     fn read(object: &Map<String, Value>) -> Option<Self> {
-        let error = present(object.get("error"));
-        let nested = object.get("response").and_then(|response| present(response.get("error")));
-        match error.or(nested) {
-            Some(Value::Object(error)) => return Some(Self::of_fields(error)),
-            Some(Value::String(message)) => {
+        let holders = [Some(object), object.get("response").and_then(Value::as_object)];
+        let mut errors = holders.into_iter().flatten();
+        match errors.find_map(|holder| Some((holder, present(holder.get("error"))?))) {
+            Some((holder, Value::Object(error))) => {
+                let mut body = Self::of_fields(error);
+                body.canonical = body.canonical.or_else(|| text(holder, CANONICAL));
+                return Some(body);
+            }
+            Some((_, Value::String(message))) => {
                 // Codes may stand beside it, or what the word of an OAuth server means (RFC 6749, section 5.2).
                 let message = match text(object, "error_description") {
                     Some(description) => format!("{message}: {description}"),
@@ -66,13 +74,37 @@ impl ErrorBody {
 
     fn of_fields(error: &Map<String, Value>) -> Self {
         let details = error.get("details").and_then(Value::as_object);
+        let metadata = error.get("metadata").and_then(Value::as_object);
+        let inner = metadata.and_then(|metadata| Self::of_upstream(metadata.get("raw")?));
+        let inner = inner.unwrap_or_default();
+        let message = match (text(error, "message"), &inner.message) {
+            (Some(message), Some(inner)) if !message.contains(inner) => Some(format!("{message}: {inner}")),
+            (message, inner) => message.or_else(|| inner.clone()),
+        };
+        // Codes in numbers are statuses, of which the outer one counts.
+        let inner_code = inner.code.filter(|code| code.parse::<u64>().is_err());
         Self {
-            message: text(error, "message"),
-            error_type: text(error, "type"),
+            message,
+            error_type: text(error, "type").or(inner_code).or(inner.error_type),
             code: text(error, "code").or_else(|| text(details?, "error_code")),
-            param: text(error, "param"),
+            param: text(error, "param").or(inner.param),
             request_id: None,
+            inner: inner.message,
+            canonical: metadata.and_then(|metadata| text(metadata, CANONICAL)),
         }
+    }
+
+    /// The error of the server behind a router: an object, JSON as text, or a plain text. (openai.md C.9)
+    fn of_upstream(raw: &Value) -> Option<Self> {
+        match raw {
+            Value::String(raw) => {
+                let json = serde_json::from_str::<Value>(raw).ok();
+                let read = json.as_ref().and_then(|json| Self::read(object(json)?));
+                read.or_else(|| Some(Self { message: Some(raw.trim().to_owned()), ..Self::default() }))
+            }
+            raw => Self::read(object(raw)?),
+        }
+        .filter(|inner| inner.message.as_ref().is_some_and(|message| !message.is_empty()))
     }
 
     /// The kind of error, from code, type and message; `None` if they tell nothing.
@@ -83,11 +115,15 @@ impl ErrorBody {
     /// The same in a response with that status. Words tell of a full window, but a limit that code or status name may
     /// be told in the same words.
     pub(super) fn kind_under(&self, status: Option<u16>) -> Option<ErrorKind> {
-        let words = [&self.code, &self.error_type];
-        let by_code = words.into_iter().flatten().find_map(|word| kind_of_code(word));
-        let is_limit =
-            status == Some(429) || matches!(by_code, Some(ErrorKind::RateLimited | ErrorKind::QuotaExceeded));
-        let is_full = !is_limit && self.message.as_deref().is_some_and(tells_of_full_window);
+        let canonical = self.canonical.as_deref();
+        let mut words = [&self.code, &self.error_type].into_iter().flatten();
+        let by_code = canonical.and_then(kind_of_canonical);
+        let by_code = by_code.or_else(|| words.find_map(|word| kind_of_code(word)));
+        let is_limit = status == Some(429)
+            || canonical == Some(ANSWER_TOO_LONG)
+            || matches!(by_code, Some(ErrorKind::RateLimited | ErrorKind::QuotaExceeded));
+        let message = self.inner.as_deref().or(self.message.as_deref());
+        let is_full = !is_limit && message.is_some_and(tells_of_full_window);
         if is_full { Some(ErrorKind::ContextTooLong) } else { by_code }
     }
 
@@ -114,6 +150,36 @@ impl ErrorBody {
     }
 }
 
+/// The member that holds a router's own word for an error.
+const CANONICAL: &str = "error_type";
+/// The word for an answer that came to the limit of tokens that the request set.
+const ANSWER_TOO_LONG: &str = "max_tokens_exceeded";
+
+/// The kind that such a word stands for. Those of a request that is wrong are said of it alone: the code beside them may
+/// be that of a refusal. (openai.md C.9)
+fn kind_of_canonical(word: &str) -> Option<ErrorKind> {
+    Some(match word {
+        "authentication" => ErrorKind::Authentication,
+        "payment_required" | "token_limit_exceeded" => ErrorKind::QuotaExceeded,
+        "provider_overloaded" | "provider_unavailable" | "server" => ErrorKind::Overloaded,
+        "refusal" => ErrorKind::Refused,
+        "invalid_request"
+        | "invalid_prompt"
+        | ANSWER_TOO_LONG
+        | "string_too_long"
+        | "precondition_failed"
+        | "payload_too_large"
+        | "unprocessable"
+        | "invalid_image"
+        | "image_too_large"
+        | "image_too_small"
+        | "unsupported_image_format"
+        | "image_not_found"
+        | "image_download_failed" => ErrorKind::InvalidRequest,
+        word => return kind_of_code(word),
+    })
+}
+
 /// `null`, `""` and `{}` mean no error. (openai.md D 38)
 fn present(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| match value {
@@ -122,6 +188,11 @@ fn present(value: Option<&Value>) -> Option<&Value> {
         Value::Object(object) => !object.is_empty(),
         _ => true,
     })
+}
+
+/// An object, or the one of a list, as some gateways send it.
+fn object(value: &Value) -> Option<&Map<String, Value>> {
+    value.as_array().and_then(|list| list.first()).unwrap_or(value).as_object()
 }
 
 fn text(object: &Map<String, Value>, key: &str) -> Option<String> {

@@ -51,7 +51,7 @@ impl ErrorResponse {
     /// The same without the secrets that `redactor` knows.
     pub(crate) fn redacted(status: StatusCode, headers: HeaderMap, body: &[u8], redactor: &Redactor) -> Self {
         // No encoding was asked for; what is encoded is no text.
-        let body = if encoding(&headers).is_some() { &[] } else { body };
+        let body = if content_encoding(&headers).is_some() { &[] } else { body };
         let body = String::from_utf8_lossy(body.get(..BODY_LIMIT).unwrap_or(body));
         Self { status, headers, body: redactor.redact(&body).into_owned() }
     }
@@ -100,7 +100,7 @@ impl ErrorResponse {
         let text = self.body.trim();
         if self.status.is_redirection() {
             "the server redirects, which is not followed; check the base URL".to_owned()
-        } else if let Some(encoding) = encoding(&self.headers) {
+        } else if let Some(encoding) = content_encoding(&self.headers) {
             format!("the server answered with an error in the encoding {encoding}, which was not asked for")
         } else if text.is_empty() {
             "the server answered with an error and no message".to_owned()
@@ -115,8 +115,8 @@ impl ErrorResponse {
     }
 }
 
-/// The content encoding, if there is one. Some servers have words for none, or name a charset there.
-pub(crate) fn encoding(headers: &HeaderMap) -> Option<&str> {
+/// The content encoding of an answer, if it has one. Some servers have words for none, or name a charset there.
+pub fn content_encoding(headers: &HeaderMap) -> Option<&str> {
     const NONE: [&str; 5] = ["identity", "", "none", "utf-8", "utf8"];
     let encoding = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown");
     (!NONE.iter().any(|none| encoding.eq_ignore_ascii_case(none))).then_some(encoding)

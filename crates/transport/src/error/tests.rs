@@ -178,6 +178,7 @@ fn full_windows_are_told_from_other_errors() {
         "The number of tokens to keep from the initial prompt is greater than the context length.",
         "Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context length of only 7866 tokens, which is not enough.",
         "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+        "Prompt exceeds max length",
         "prompt too long; exceeded max context length by 100918 tokens",
         "You passed 4097 input tokens. However, the model's context length is only 4096 tokens.",
         "the request exceeds the available context size, try increasing it",

@@ -1,9 +1,10 @@
 //! The words by which a provider says that a prompt is longer than its window.
 
 /// Phrases that speak of nothing else.
-const PHRASES: [&str; 14] = [
+const PHRASES: [&str; 15] = [
     "prompt is too long",
     "prompt too long",
+    "prompt exceeds max length",
     "input is too long",
     "exceed context limit",
     "maximum context length",

@@ -17,6 +17,18 @@ pub fn said_media_type(headers: &HeaderMap) -> Option<MediaType> {
     (media_type != MediaType::octet_stream()).then_some(media_type)
 }
 
+/// The media type of bytes of which their sender says one. `text/plain` is what senders say of files that they do not know:
+/// it counts where the bytes say nothing else.
+pub fn media_type_of(said: &str, bytes: &[u8]) -> String {
+    let is_plain = MediaType::parse(said).is_some_and(|said| said.essence() == "text/plain");
+    if !is_plain {
+        return said.to_owned();
+    }
+    let shown = MediaType::resolve(None, Some(bytes), None);
+    let says_more = shown.essence() != "text/plain" && shown != MediaType::octet_stream();
+    if says_more { shown.to_string() } else { said.to_owned() }
+}
+
 /// The file name: what the server says, else the end of an address, if it is one by its extension. (It may be a token
 /// otherwise, and names are shown to the model.)
 pub(super) fn file_name(headers: &HeaderMap, addresses: [&Target; 2]) -> Option<String> {

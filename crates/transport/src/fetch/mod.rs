@@ -3,7 +3,7 @@
 mod headers;
 mod target;
 
-pub use self::headers::{named_file, said_media_type};
+pub use self::headers::{media_type_of, named_file, said_media_type};
 pub use self::target::redirected;
 
 use std::future::Future;
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use self::target::Target;
 use crate::body::EncodedBody;
 use crate::client::{AddressGuard, HttpClient, NotPublic, Reply, Timeouts, Unanswered, Unknown};
-use crate::error::encoding;
+use crate::error::content_encoding;
 use crate::retry::{RetryPolicy, Trying};
 
 /// Fetches documents from public `http` and `https` addresses.
@@ -255,7 +255,7 @@ impl GuardedFetcher {
     }
 
     async fn body(&self, mut reply: Reply) -> Result<Bytes, FetchError> {
-        if encoding(reply.headers()).is_some() {
+        if content_encoding(reply.headers()).is_some() {
             return Err(malformed("its server encodes it in a way that was not asked for"));
         }
         let announced =

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::error::configuration;
 use super::jwt::Signer;
 use super::jwt::TOKEN_URL;
 use super::source::{Federated, Source, Subject, SubjectFormat};
+use crate::error::configuration;
 
 /// The most files that may name each other in a row.
 const MAX_DEPTH: usize = 4;

@@ -10,7 +10,7 @@ use ring::rsa::KeyPair;
 use ring::signature::RSA_PKCS1_SHA256;
 use serde_json::json;
 
-use super::error::configuration;
+use crate::error::configuration;
 
 /// Where refresh tokens and assertions are exchanged. A file may not name another place: it would get the secrets.
 pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";

@@ -1,6 +1,5 @@
 //! Access tokens of Google's own sources, for Vertex AI.
 
-mod error;
 mod file;
 mod jwt;
 mod source;
@@ -11,9 +10,9 @@ use std::sync::Arc;
 use attache_core::{BoxFuture, ProviderError};
 use http::HeaderName;
 
-use self::error::configuration;
 use self::source::Source;
 use crate::auth::{Auth, Authorizer, Environment};
+use crate::error::configuration;
 use crate::request::RequestParts;
 use crate::token::Tokens;
 
@@ -43,6 +42,11 @@ pub fn vertex_host(location: &str) -> String {
         "us" | "eu" => format!("https://aiplatform.{location}.rep.googleapis.com"),
         region => format!("https://{region}-aiplatform.googleapis.com"),
     }
+}
+
+/// The error of an address of Vertex AI for which nobody names a project.
+pub fn missing_project() -> ProviderError {
+    configuration("no project for vertex: set GOOGLE_CLOUD_PROJECT")
 }
 
 /// Application default credentials. It fetches access tokens, one for however many requests, and renews them. It reads:

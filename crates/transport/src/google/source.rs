@@ -9,11 +9,11 @@ use http::{HeaderName, Method};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::configuration;
 use super::jwt::{SCOPE, Signer};
 use crate::body::EncodedBody;
 use crate::client::{HttpClient, Timeouts};
 use crate::error::ErrorResponse;
+use crate::error::configuration;
 use crate::request::{RequestParts, percent_encoded};
 use crate::retry::RetryPolicy;
 use crate::token::{AccessToken, TokenSource};

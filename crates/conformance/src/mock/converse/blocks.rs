@@ -57,8 +57,9 @@ pub(super) struct Checker<'a> {
     pub(super) context: &'a Context<'a>,
     /// The names of documents, unique in the request.
     pub(super) names: HashSet<String>,
-    /// The images and documents of the message at hand.
+    /// The images of the message at hand.
     pub(super) images: usize,
+    /// The documents of the request.
     pub(super) documents: usize,
     /// True if the first document or search result of the request is to be cited.
     cited: Option<bool>,
@@ -81,7 +82,7 @@ impl<'a> Checker<'a> {
 
     /// The content of one message.
     pub(super) fn message(&mut self, blocks: &'a [Value], place: Place, path: &Path<'_>) -> Check {
-        (self.images, self.documents) = (0, 0);
+        self.images = 0;
         for (index, block) in blocks.iter().enumerate() {
             self.block(block, place, &path.index(index))?;
         }

@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         }
         self.documents += 1;
         if self.documents > MAX_DOCUMENTS {
-            let message = format!("too many documents in a message: {} > {MAX_DOCUMENTS}", self.documents);
+            let message = format!("You can't include more than {MAX_DOCUMENTS} documents in a request.");
             return Err(refused(path, message));
         }
         match self.source(document, &["bytes", "s3Location", "text", "content"], path)? {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::context::Context;
-use super::proto::{Check, invalid};
+use super::proto::{Check, Platform, invalid};
 use crate::members::{list, member, text};
 use crate::mock::rules::{Path, Violation};
 
@@ -52,7 +52,8 @@ pub(super) fn check(contents: &[Value], cached: bool, context: &Context<'_>) -> 
     if !open.is_empty() {
         return Err(wrong_count(&root.index(turns.len().saturating_sub(1))));
     }
-    check_signatures(&turns, context)
+    check_signatures(&turns, context)?;
+    check_said(contents, context)
 }
 
 /// Refuses two neighbours of the same role.
@@ -137,6 +138,33 @@ fn check_signatures(turns: &[Turn<'_>], context: &Context<'_>) -> Check {
             );
             let contents = Path::Root.key("contents");
             return Err(invalid(&contents.index(index), message));
+        }
+    }
+    Ok(())
+}
+
+/// Words and images of an image model of Gemini 3 carry its signature: the text that a content begins with, thoughts apart,
+/// and each image. Vertex does not look.
+fn check_said(contents: &[Value], context: &Context<'_>) -> Check {
+    let draws = context.id.starts_with("gemini-3") && context.id.contains("image");
+    if !draws || context.platform == Platform::Vertex {
+        return Ok(());
+    }
+    let said = contents.iter().enumerate().filter(|(_, content)| text(content, "role") == "model");
+    for (at, content) in said {
+        let parts = list(content, "parts");
+        let first = parts.iter().position(|part| member(part, "thought") != Some(&Value::Bool(true)));
+        for (index, part) in parts.iter().enumerate() {
+            let is_image = member(part, "inline_data").is_some();
+            let is_first_text = first == Some(index) && member(part, "text").is_some();
+            if (is_image || is_first_text) && text(part, "thought_signature").is_empty() {
+                let kind = if is_image { "Image" } else { "Text" };
+                let (position, place) = (at + 1, index + 1);
+                let message = format!(
+                    "{kind} part is missing a thought_signature in content position {position}, part position {place}."
+                );
+                return Err(invalid(&Path::Root.key("contents").index(at), message));
+            }
         }
     }
     Ok(())

@@ -205,6 +205,9 @@ impl<'a> Checker<'a> {
     fn document(&mut self, block: &Map<String, Value>, place: Place, path: &Path<'_>) -> Check {
         only(block, &["type", "source", "title", "context", "citations", "cache_control"], path)?;
         optional_string(block, "title", path)?;
+        if block.get("title").and_then(Value::as_str).is_some_and(|title| title.chars().count() > 500) {
+            return Err(bad(&path.key("title"), "String should have at most 500 characters"));
+        }
         optional_string(block, "context", path)?;
         self.citations(block, place, path)?;
         let path = path.key("source");

@@ -144,9 +144,62 @@ fn models_of_openai_that_are_not_like_their_kind() {
             assert!(row.reasoning.is_empty() && row.efforts.is_empty() && row.sampling, "{family}: {name}");
             assert_eq!(row.reasoning_replay, ReasoningReplay::None);
         }
+        for (name, window, output, images) in [
+            ("gpt-4", 8_192, "none", false),
+            ("gpt-4-0613", 8_192, "none", false),
+            ("gpt-4-32k-0613", 32_768, "none", false),
+            ("gpt-4-0125-preview", 128_000, "json_object", false),
+            ("gpt-4-turbo-preview", 128_000, "json_object", false),
+            ("gpt-4-turbo-2024-04-09", 128_000, "json_object", true),
+            ("gpt-4o", 128_000, "json_schema", true),
+        ] {
+            let row = matrix.resolve(family, name);
+            assert_eq!(
+                (row.context_window, row.user.accepts(&png)),
+                (Some(window), images),
+                "{family}: {name}"
+            );
+            assert_eq!(serde_json::to_value(row.structured_output).unwrap(), output, "{family}: {name}");
+            let takes_pdf = family != "azure" && name == "gpt-4o";
+            assert_eq!(row.user.accepts(&media("application/pdf")), takes_pdf, "{family}: {name}");
+        }
+        for name in ["gpt-audio", "gpt-audio-mini", "gpt-4o-audio-preview", "gpt-4o-mini-audio-preview"] {
+            let row = matrix.resolve(family, name);
+            let hears = row.user.accepts(&media("audio/wav"));
+            assert_eq!((hears, row.user.accepts(&png)), (family != "openai-responses", !hears), "{name}");
+            assert!(family == "openai-responses" || row.reasoning.is_empty(), "{family}: {name}");
+        }
         let later = matrix.resolve(family, "gpt-5.1-chat-latest");
         assert_eq!(later.efforts, [crate::settings::Effort::Medium], "{family}");
         assert!(!matrix.resolve(family, "gpt-5-mini").reasoning.is_empty());
+    }
+}
+
+// openai.md A.6
+#[test]
+fn which_of_the_newest_models_reason_always() {
+    let matrix = Matrix::bundled();
+    let max = crate::settings::Effort::Max;
+    for (families, vendor) in [
+        (&["openai-responses", "openai-chat", "azure"][..], ""),
+        (&["openrouter"], "openai/"),
+        (&["bedrock-mantle"], "openai."),
+    ] {
+        for (family, model, off) in families.iter().flat_map(|family| {
+            let always = ["gpt-6-astra", "gpt-6.2-astra-law", "gpt-6.1-sol", "gpt-6.2-sol", "gpt-6-cyber"];
+            let sometimes = ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra", "gpt-5.6", "gpt-5.6-luna"];
+            let with = |off| move |model| (*family, format!("{vendor}{model}"), off);
+            always.into_iter().map(with(false)).chain(sometimes.into_iter().map(with(true)))
+        }) {
+            let row = matrix.resolve(family, &model);
+            assert_eq!(row.reasoning.iter().any(|way| way == "off"), off, "{family}/{model}");
+            assert_eq!((row.context_window, row.sampling), (Some(1_050_000), false), "{family}/{model}");
+            assert!(row.user.accepts(&media("image/png")), "{family}/{model}");
+            let has_max = matches!(family, "openai-responses" | "bedrock-mantle" | "openrouter");
+            assert_eq!(row.efforts.contains(&max), has_max, "{family}/{model}");
+            let is_chat = matches!(family, "openai-chat" | "azure");
+            assert_eq!(row.reasoning_excludes(ReasoningExcludes::Tools), is_chat, "{family}/{model}");
+        }
     }
 }
 
@@ -394,7 +447,16 @@ fn a_model_is_the_same_whoever_serves_it() {
     let claude = matrix.patterns("anthropic").into_iter().filter(is_shared);
     let claude = claude
         .map(|pattern| ("anthropic", "bedrock-converse", pattern.replace('*', "-20990101"), "anthropic"));
-    let gpt = ["gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5"];
+    let gpt = [
+        "gpt-5.2",
+        "gpt-5.3",
+        "gpt-5.4",
+        "gpt-5.5",
+        "gpt-5.6-sol",
+        "gpt-6-astra",
+        "gpt-6-sol",
+        "gpt-6.1-terra",
+    ];
     let gpt = gpt.map(|model| ("openai-responses", "bedrock-mantle", model.to_owned(), "openai"));
     for (family, other, model, vendor) in claude.chain(gpt) {
         assert_eq!(own(family, &model), own(other, &format!("{vendor}.{model}")), "{model}");

@@ -205,6 +205,13 @@ fn bytes_come_from_memory_or_the_store() {
         load(&gone, Some(Err(StoreErrorKind::Unavailable))),
         failed(ToolErrorKind::Unavailable, "the store does not answer")
     );
+    let hash = here.hash().unwrap();
+    let known = gone.with_hash(hash);
+    assert_eq!(load(&known, Some(Ok(b"bytes"))).unwrap(), "bytes");
+    assert_eq!(
+        load(&known, Some(Ok(b"other"))),
+        failed(ToolErrorKind::Failed, "the store has another document under its id")
+    );
 }
 
 proptest! {

@@ -47,6 +47,11 @@ impl Failure {
         }
     }
 
+    /// True if there is an answer, of which nothing is to be made.
+    pub(crate) fn is_nonsense(&self) -> bool {
+        matches!(self, Self::Malformed(_) | Self::TooLarge)
+    }
+
     /// True if a task is not known, or not any more.
     pub(crate) fn is_unknown_task(&self) -> bool {
         matches!(self, Self::Refused { code: UNKNOWN_TASK, .. } | Self::Status { status: 404, .. })

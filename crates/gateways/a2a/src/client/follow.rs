@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::Answer;
@@ -74,8 +75,15 @@ impl Line<'_> {
         heard: &mut Heard<'_>,
     ) -> Result<Gathered, (Failure, bool)> {
         let mut gathered = Gathered::default();
-        let mut source = self.begin(draft, end, &mut gathered).await?;
         let failed = |failure| (failure, true);
+        guard.note(draft.task.as_deref());
+        let mut source = match self.begin(draft, end, &mut gathered).await {
+            Ok(source) => source,
+            Err(failure) => {
+                gathered = presumed(draft, failure, guard)?;
+                None
+            }
+        };
         // A stream behind an answer tells nothing of what came before the question, unless it tells the whole task.
         let mut goes_on = draft.task.is_some() && source.is_some();
         let (mut was_cut, mut streams, mut failures, mut wait) = (false, 0, 0, FIRST_LOOK);
@@ -85,9 +93,14 @@ impl Line<'_> {
             if let Some(stream) = &mut source {
                 match stream.next(end).await {
                     Ok(Some(event)) => {
+                        let is_whole = matches!(event, Event::Task(_));
                         goes_on &= !matches!(&event, Event::Task(task) if task.state.is_final());
                         gathered.apply(event).map_err(failed)?;
                         guard.note(gathered.id());
+                        // Whole tasks may be large, and many come at once.
+                        if is_whole {
+                            yield_now().await;
+                        }
                         continue;
                     }
                     Ok(None) => {}
@@ -95,9 +108,13 @@ impl Line<'_> {
                     Err(Failure::Cut(_)) if gathered.id().is_some() => was_cut = true,
                     // It was not to be taken up.
                     Err(Failure::Refused { .. }) if streams > 0 => {}
+                    Err(failure) if gathered.id().is_none() => gathered = presumed(draft, failure, guard)?,
                     Err(failure) => return Err(failed(failure)),
                 }
                 source = None;
+            }
+            if Instant::now() >= end && gathered.id().is_some() {
+                break;
             }
             let Some(id) = gathered.id().map(str::to_owned) else {
                 return Err(failed(Failure::Malformed("an end and no answer before it")));
@@ -145,28 +162,36 @@ impl Line<'_> {
         draft: &Draft,
         end: Instant,
         gathered: &mut Gathered,
-    ) -> Result<Option<EventStream>, (Failure, bool)> {
+    ) -> Result<Option<EventStream>, Failure> {
         if self.known.card.streaming {
             match self.stream(Ask::Stream(draft), end).await {
                 Ok(stream) => return Ok(Some(stream)),
                 // It does not stream, whatever its card says.
                 Err(Failure::Refused { code: -32004 | -32601, .. }) => {}
-                Err(failure) => {
-                    let begun = has_begun(&failure);
-                    return Err((failure, begun));
-                }
+                Err(failure) => return Err(failure),
             }
         }
-        let answer = self.ask(Ask::Send(draft), end).await.map_err(|failure| {
-            let begun = has_begun(&failure);
-            (failure, begun)
-        })?;
-        let failed = |failure| (failure, true);
-        let event = event(answer.result().map_err(failed)?);
-        gathered
-            .apply(event.ok_or(failed(Failure::Malformed("neither a message nor a task")))?)
-            .map_err(failed)?;
+        let answer = self.ask(Ask::Send(draft), end).await?;
+        let event = event(answer.result()?);
+        gathered.apply(event.ok_or(Failure::Malformed("neither a message nor a task"))?)?;
         Ok(None)
+    }
+}
+
+/// The task of an answer behind which nothing was heard: the agent may work on it, and says so when it is asked again.
+/// Otherwise there is nothing to follow.
+fn presumed(draft: &Draft, failure: Failure, guard: &mut CancelGuard) -> Result<Gathered, (Failure, bool)> {
+    let begun = has_begun(&failure);
+    match &draft.task {
+        Some(task) if begun && !failure.is_nonsense() => {
+            Ok(Gathered::working(task.clone(), draft.context.clone()))
+        }
+        _ => {
+            if !begun {
+                guard.let_go();
+            }
+            Err((failure, begun))
+        }
     }
 }
 
@@ -204,7 +229,8 @@ impl CancelGuard {
     }
 
     fn note(&mut self, task: Option<&str>) {
-        if self.task.is_none() && !self.is_idle {
+        // An answer to one task may begin another.
+        if !self.is_idle && task.is_some() && self.task.as_deref() != task {
             self.task = task.map(str::to_owned);
         }
     }

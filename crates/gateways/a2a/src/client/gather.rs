@@ -1,5 +1,8 @@
 //! Puts a task together from the events that tell of it.
 
+use std::collections::HashSet;
+use std::hash::Hash;
+
 use crate::client::failure::Failure;
 use crate::wire::{A2aState, Artifact, Content, Event, Message, Part, Past, Task};
 
@@ -14,6 +17,12 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// A task of which no more is known than that the agent may work on it.
+    pub(crate) fn working(id: String, context: Option<String>) -> Self {
+        let task = Task { id, context, state: A2aState::Working, ..Task::default() };
+        Self { message: None, task: Some(task) }
+    }
+
     /// The id of the task, once it is known.
     pub(crate) fn id(&self) -> Option<&str> {
         self.task.as_ref().map(|task| &*task.id)
@@ -45,11 +54,8 @@ impl Gathered {
             Event::Status { task, context, state, said, .. } => {
                 let Some(task) = self.task(&task, context) else { return Ok(()) };
                 task.state = state;
-                if let Some(before) = std::mem::replace(&mut task.said, said)
-                    && task.history.len() < MOST
-                {
-                    task.history.push(Past::Message(before));
-                }
+                let before = std::mem::replace(&mut task.said, said).map(Past::Message);
+                task.is_cut |= add_some(&mut task.history, before.into_iter().collect());
             }
             Event::Artifact { task, context, artifact, appends } => {
                 let Some(task) = self.task(&task, context) else { return Ok(()) };
@@ -66,13 +72,9 @@ impl Gathered {
                 self.task = Some(known);
                 return;
             }
-            let is_same = |one: &str, other: &str| !one.is_empty() && one == other;
-            let kept = known.artifacts.into_iter().filter(|artifact| {
-                let is_repeated = |other: &Artifact| is_same(&other.id, &artifact.id) || other == artifact;
-                !task.artifacts.iter().any(|other| is_repeated(other) || begins(artifact, other))
-            });
-            let kept: Vec<Artifact> = kept.collect();
-            task.artifacts.extend(kept);
+            let kept = unrepeated(known.artifacts, &task.artifacts, |artifact| &artifact.id);
+            let kept = without_beginnings(kept, &task.artifacts);
+            task.is_partial |= known.is_partial | add_some(&mut task.artifacts, kept);
             task.context = task.context.or(known.context);
             if known.state.is_final() && !task.state.is_final() {
                 task.state = known.state;
@@ -84,17 +86,11 @@ impl Gathered {
             } else if let Some(said) = known.said {
                 known.history.push(Past::Message(said));
             }
-            let kept = known.history.into_iter().filter(|past| {
-                let is_repeated = |other: &Past| match (other, past) {
-                    (Past::Message(other), Past::Message(past)) => {
-                        is_same(&other.id, &past.id) || other == past
-                    }
-                    (other, past) => other == past,
-                };
-                !task.history.iter().any(is_repeated)
+            let kept = unrepeated(known.history, &task.history, |past| match past {
+                Past::Message(message) => &message.id,
+                Past::Artifact(_) => "",
             });
-            let kept: Vec<Past> = kept.take(MOST.saturating_sub(task.history.len())).collect();
-            task.history.extend(kept);
+            task.is_cut |= known.is_cut | add_some(&mut task.history, kept);
         }
         self.task = Some(task);
     }
@@ -131,17 +127,44 @@ fn add(task: &mut Task, artifact: Artifact, appends: bool) -> Result<(), Failure
     Ok(())
 }
 
-/// True if an artifact without an id is nothing but the beginning of another one's text: its stream was cut.
-fn begins(artifact: &Artifact, other: &Artifact) -> bool {
-    let text = |artifact: &Artifact| -> String {
-        let texts = artifact.parts.iter().map_while(|part| match &part.content {
+/// The known items that a snapshot does not tell again, neither by their ids nor as they are. Each item is looked at once:
+/// an agent may tell thousands, time and again.
+fn unrepeated<T: Eq + Hash>(mut known: Vec<T>, told: &[T], id: fn(&T) -> &str) -> Vec<T> {
+    let ids: HashSet<&str> = told.iter().map(id).filter(|id| !id.is_empty()).collect();
+    let same: HashSet<&T> = told.iter().collect();
+    known.retain(|known| !ids.contains(id(known)) && !same.contains(known));
+    known
+}
+
+/// The artifacts but those without an id that are nothing but the beginning of another one's text: their stream was cut.
+fn without_beginnings(mut known: Vec<Artifact>, told: &[Artifact]) -> Vec<Artifact> {
+    fn texts(artifact: &Artifact) -> impl Iterator<Item = &str> {
+        artifact.parts.iter().map_while(|part| match &part.content {
             Content::Text(text) => Some(&**text),
             _ => None,
-        });
-        texts.collect()
-    };
-    let is_text = artifact.parts.iter().all(|part| matches!(part.content, Content::Text(_)));
-    artifact.id.is_empty() && is_text && text(other).starts_with(&text(artifact))
+        })
+    }
+    let may_begin = |known: &Artifact| known.id.is_empty() && texts(known).count() == known.parts.len();
+    if !known.iter().any(may_begin) {
+        return known;
+    }
+    let mut whole: Vec<String> = told.iter().map(|artifact| texts(artifact).collect()).collect();
+    whole.sort_unstable();
+    known.retain(|known| {
+        let text: String = texts(known).collect();
+        let at = whole.partition_point(|told| *told < text);
+        !may_begin(known) || !whole.get(at).is_some_and(|told| told.starts_with(&text))
+    });
+    known
+}
+
+/// Adds as many as are read. True if there were more.
+fn add_some<T>(items: &mut Vec<T>, mut more: Vec<T>) -> bool {
+    let room = MOST.saturating_sub(items.len());
+    let is_cut = more.len() > room;
+    more.truncate(room);
+    items.append(&mut more);
+    is_cut
 }
 
 /// The pieces of an artifact's text are one text: it comes in chunks, streamed or not.

@@ -1,10 +1,10 @@
 //! Messages and tasks as results of a call.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use attache_core::{Document, MediaType};
-use attache_transport::Redactor;
+use attache_transport::{Redactor, media_type_of};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -28,8 +28,10 @@ pub(crate) struct Reader<'a> {
     redactor: Redactor,
     output: A2aOutput,
     documents: usize,
-    /// The files that are shown already: hashes of contents, and addresses.
-    shown: HashSet<Vec<u8>>,
+    /// The files that are shown already, hashes of contents and addresses, each with the piece that shows it first.
+    shown: HashMap<Vec<u8>, usize>,
+    /// The number of the piece of the history that is read; 0 for all that stands before the history.
+    piece: usize,
     left_out: usize,
 }
 
@@ -40,7 +42,8 @@ impl<'a> Reader<'a> {
             redactor: config.redactor().given_only(),
             output: A2aOutput::default(),
             documents: 0,
-            shown: HashSet::new(),
+            shown: HashMap::new(),
+            piece: 0,
             left_out: 0,
         }
     }
@@ -67,7 +70,8 @@ impl<'a> Reader<'a> {
             self.parts(said.parts, None, None);
         }
         let is_alone = self.output.content.is_empty();
-        for past in history {
+        for (before, past) in history.into_iter().enumerate() {
+            self.piece = before + 1;
             match past {
                 Past::Artifact(artifact) => self.artifact(artifact),
                 // The words of the end stand in the history too.
@@ -176,9 +180,9 @@ impl<'a> Reader<'a> {
         self.document(document, url.into_bytes())
     }
 
-    /// A file that is not shown yet.
+    /// A file, unless the history only repeats it.
     fn document(&mut self, document: Document, identity: Vec<u8>) -> Option<A2aContent> {
-        if !self.shown.insert(identity) {
+        if *self.shown.entry(identity).or_insert(self.piece) != self.piece {
             return None;
         }
         if self.documents >= self.config.limits.documents {
@@ -210,14 +214,6 @@ impl<'a> Reader<'a> {
             Cow::Owned(clean) => clean,
         }
     }
-}
-
-/// The media type of bytes that an agent gives: what is called plain text and shows itself as something else is that.
-fn media_type_of(said: &str, bytes: &[u8]) -> String {
-    let is_plain = MediaType::parse(said).is_some_and(|said| said.essence() == "text/plain");
-    let shown = MediaType::resolve(None, Some(bytes), None);
-    let says_more = shown.essence() != "text/plain" && shown != MediaType::octet_stream();
-    if is_plain && says_more { shown.to_string() } else { said.to_owned() }
 }
 
 /// Takes secrets out of a value, names of members included.

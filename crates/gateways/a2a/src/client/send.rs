@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{AddressGuard, HttpClient, Reply, RequestParts, Timeouts, redirected};
+use attache_transport::{
+    AddressGuard, HttpClient, Origin, Reply, RequestParts, Timeouts, content_encoding, redirected,
+};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_ENCODING, LOCATION};
+use http::header::{AUTHORIZATION, LOCATION};
 use http::{HeaderName, Method};
 use tokio::time::{Instant, timeout_at};
 
@@ -13,9 +15,9 @@ use super::answer::{Answer, error_of};
 use super::failure::Failure;
 use super::request::Ask;
 use super::stream::EventStream;
+use crate::address::has_user;
 use crate::card::{A2aBinding, Interface};
 use crate::config::Config;
-use crate::origin::{has_user, origin};
 
 /// The most redirects that are followed.
 const MOST_REDIRECTS: u32 = 3;
@@ -51,9 +53,9 @@ impl Way {
 
     /// True for addresses of the program's own choice.
     pub(crate) fn is_own(config: &Config, url: &str) -> bool {
-        let Some(target) = origin(url) else { return false };
+        let Some(target) = Origin::parse(url) else { return false };
         let known = config.origins.iter().map(String::as_str).chain([&*config.url]);
-        known.filter_map(origin).any(|own| own == target)
+        known.filter_map(Origin::parse).any(|own| own == target)
     }
 
     /// Sends a request, with credentials where they belong, and follows where it leads within its origin.
@@ -64,13 +66,12 @@ impl Way {
         end: Instant,
     ) -> Result<Reply, Failure> {
         let is_own = Self::is_own(config, &parts.url);
-        let is_secure =
-            |url: &str| url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
-        if !is_own && (has_user(&parts.url) || origin(&parts.url).is_none()) {
-            return Err(Failure::Forbidden("its card names an address that is none"));
-        }
-        if !is_own && is_secure(&config.url) && !is_secure(&parts.url) {
-            return Err(Failure::Forbidden("its card names an address without TLS"));
+        if !is_own {
+            let origin = Origin::parse(&parts.url).filter(|_| !has_user(&parts.url));
+            let origin = origin.ok_or(Failure::Forbidden("its card names an address that is none"))?;
+            if !origin.is_secure() && Origin::parse(&config.url).is_some_and(|own| own.is_secure()) {
+                return Err(Failure::Forbidden("its card names an address without TLS"));
+            }
         }
         if is_own {
             parts = dress(config, parts).map_err(Failure::Unreached)?;
@@ -89,7 +90,7 @@ impl Way {
             let location = reply.headers().get(LOCATION).filter(|_| follows && left > 0);
             let next = location.and_then(|location| redirected(&parts.url, location.as_bytes()).ok());
             match next {
-                Some(next) if origin(&next) == origin(&parts.url) => {
+                Some(next) if Origin::parse(&next) == Origin::parse(&parts.url) => {
                     parts.url = next;
                     left -= 1;
                 }
@@ -149,11 +150,9 @@ fn dress(config: &Config, mut parts: RequestParts) -> Result<RequestParts, Provi
 }
 
 fn refuse_encoded(reply: &Reply) -> Result<(), Failure> {
-    match reply.headers().get(CONTENT_ENCODING) {
-        Some(encoding) if encoding != "identity" => {
-            Err(Failure::Malformed("an encoding that was not asked for"))
-        }
-        _ => Ok(()),
+    match content_encoding(reply.headers()) {
+        Some(_) => Err(Failure::Malformed("an encoding that was not asked for")),
+        None => Ok(()),
     }
 }
 

@@ -13,8 +13,9 @@ pub(super) fn is_taken(modes: &[String], said: &str) -> bool {
     let said = MediaType::resolve(Some(said), None, None);
     let takes = |mode: &String| {
         // Profiles write types as people do: `Image/JPG`, `text/plain; charset=utf-8`.
-        let mode = MediaType::resolve(Some(mode), None, None);
-        said.matches(mode.essence()) || said.kind() == MediaKind::Text && mode.essence() == "text/plain"
+        MediaType::parse(mode).is_some_and(|mode| {
+            said.matches(mode.essence()) || said.kind() == MediaKind::Text && mode.essence() == "text/plain"
+        })
     };
     said.essence() == MediaType::octet_stream().essence() || modes.iter().any(takes)
 }

@@ -6,6 +6,7 @@ mod error;
 mod gate;
 mod message;
 mod notify;
+mod operation;
 mod places;
 mod serve;
 mod shape;
@@ -26,16 +27,17 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::routing::{get, post};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use self::error::Refusal;
-use self::notify::{Asked, Notifications};
+use self::notify::Notifications;
+use self::operation::{Operation, addressed, called, check_version, operation};
 use self::serve::{Framing, answered, sending};
 use self::shape::Shape;
 use self::tasks::Tasks;
-use crate::wire::{A2aVersion, Json};
+use crate::wire::A2aVersion;
 
 pub use self::card::{A2aAbility, A2aProfile, A2aSigner, A2aSignerError};
 pub use self::notify::A2aTargets;
@@ -280,96 +282,8 @@ async fn read(served: &Served, request: Request) -> Result<(Caller, Parts, ReadB
     }
 }
 
-/// The version that a client asks for; none is 0.3, or whatever the method is of. (A2A 1.0 section 3.6.2)
-fn check_version(headers: &HeaderMap, query: Option<&str>) -> Result<(), Refusal> {
-    let said = headers.get("a2a-version").and_then(|version| version.to_str().ok()).map(str::trim);
-    let in_query = || query?.split('&').find_map(|pair| pair.strip_prefix("A2A-Version="));
-    let version = said.or_else(in_query).unwrap_or_default();
-    // Patches of a version are one to both sides.
-    let mut numbers = version.splitn(3, '.');
-    let (major, minor, patch) = (numbers.next().unwrap_or_default(), numbers.next(), numbers.next());
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match (major, minor) {
-        ("", None) => Ok(()),
-        ("0", Some("3")) | ("1", Some("0")) if patch.is_none_or(is_number) => Ok(()),
-        _ => Err(Refusal::Version),
-    }
-}
-
-/// The operations, with their names in both versions.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    Send,
-    Stream,
-    Get,
-    List,
-    Cancel,
-    Subscribe,
-    Push(Asked),
-    ExtendedCard,
-}
-
-impl Operation {
-    fn is_open_to(self, caller: &Caller) -> bool {
-        caller.may_read || matches!(self, Self::Send | Self::Stream | Self::Cancel | Self::ExtendedCard)
-    }
-}
-
 fn unreadable() -> Response<Body> {
     unread(StatusCode::FORBIDDEN, "PERMISSION_DENIED", "the caller may not read tasks")
-}
-
-fn operation(method: &str) -> Option<(Operation, A2aVersion)> {
-    use A2aVersion::{V0_3, V1};
-    Some(match method {
-        "message/send" => (Operation::Send, V0_3),
-        "message/stream" => (Operation::Stream, V0_3),
-        "tasks/get" => (Operation::Get, V0_3),
-        "tasks/cancel" => (Operation::Cancel, V0_3),
-        "tasks/resubscribe" => (Operation::Subscribe, V0_3),
-        "agent/getAuthenticatedExtendedCard" => (Operation::ExtendedCard, V0_3),
-        "tasks/pushNotificationConfig/set" => (Operation::Push(Asked::Set), V0_3),
-        "tasks/pushNotificationConfig/get" => (Operation::Push(Asked::Get), V0_3),
-        "tasks/pushNotificationConfig/list" => (Operation::Push(Asked::List), V0_3),
-        "tasks/pushNotificationConfig/delete" => (Operation::Push(Asked::Delete), V0_3),
-        "SendMessage" => (Operation::Send, V1),
-        "SendStreamingMessage" => (Operation::Stream, V1),
-        "GetTask" => (Operation::Get, V1),
-        "ListTasks" => (Operation::List, V1),
-        "CancelTask" => (Operation::Cancel, V1),
-        "SubscribeToTask" => (Operation::Subscribe, V1),
-        "GetExtendedAgentCard" => (Operation::ExtendedCard, V1),
-        "CreateTaskPushNotificationConfig" => (Operation::Push(Asked::Set), V1),
-        "GetTaskPushNotificationConfig" => (Operation::Push(Asked::Get), V1),
-        "ListTaskPushNotificationConfigs" => (Operation::Push(Asked::List), V1),
-        "DeleteTaskPushNotificationConfig" => (Operation::Push(Asked::Delete), V1),
-        _ => return None,
-    })
-}
-
-/// The id of a request of JSON-RPC, and its method with the parameters.
-fn called(body: &[u8]) -> (Value, Result<(String, Value), Refusal>) {
-    let text = String::from_utf8_lossy(body);
-    let Some(parsed) = Json::read(&text) else { return (Value::Null, Err(Refusal::Parse)) };
-    let member = |name: &str| {
-        let value = parsed.root().object()?.get(name)?;
-        serde_json::from_str::<Value>(value.raw()).ok()
-    };
-    let has = |name: &str| parsed.root().object().is_some_and(|object| object.get(name).is_some());
-    let (id, method) = (member("id").unwrap_or_default(), member("method"));
-    let has_id = id.is_string() || id.is_number();
-    let method = method.as_ref().and_then(Value::as_str);
-    let is_valid = member("jsonrpc") == Some(json!("2.0")) && (has_id || id.is_null());
-    let called = match method.filter(|_| is_valid) {
-        Some(method) => match (has("params"), member("params")) {
-            (_, Some(params)) => Ok((method.to_owned(), params)),
-            (false, None) => Ok((method.to_owned(), json!({}))),
-            // It nests too deeply, say.
-            (true, None) => Err(Refusal::Parse),
-        },
-        None => Err(Refusal::InvalidRequest),
-    };
-    (if has_id { id } else { Value::Null }, called)
 }
 
 async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
@@ -392,7 +306,7 @@ async fn rpc(State(served): State<Arc<Served>>, request: Request) -> Response<Bo
     if !params.is_object() {
         return failed(Refusal::InvalidParams("`params` must be an object"));
     }
-    if !operation.is_open_to(&caller) {
+    if !operation.is_open(caller.may_read) {
         return unreadable();
     }
     let framing = Framing(Some(id.clone()));
@@ -452,40 +366,6 @@ async fn done(
     })
 }
 
-/// The operation that an address stands for, with the parameters that it names.
-fn addressed(method: &Method, path: &str) -> Option<(Operation, Vec<(&'static str, String)>)> {
-    let steps: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let read = |name: &'static str, step: &str| {
-        let text = String::from_utf8(attache_transport::percent_decoded(step)).ok();
-        text.map(|text| (name, text))
-    };
-    let (id, of) = (|task: &str| read("id", task).into_iter().collect(), |task: &str| read("taskId", task));
-    Some(match (method.as_str(), steps.as_slice()) {
-        ("POST", ["message:send"]) => (Operation::Send, Vec::new()),
-        ("POST", ["message:stream"]) => (Operation::Stream, Vec::new()),
-        ("GET", ["tasks"]) => (Operation::List, Vec::new()),
-        ("GET", ["extendedAgentCard"]) => (Operation::ExtendedCard, Vec::new()),
-        (method, ["tasks", task, "pushNotificationConfigs", rest @ ..]) => {
-            let (asked, config) = match (method, rest) {
-                ("POST", []) => (Asked::Set, None),
-                ("GET", []) => (Asked::List, None),
-                ("GET", [config]) => (Asked::Get, Some(*config)),
-                ("DELETE", [config]) => (Asked::Delete, Some(*config)),
-                _ => return None,
-            };
-            let config = config.and_then(|config| read("id", config));
-            (Operation::Push(asked), of(task).into_iter().chain(config).collect())
-        }
-        ("GET" | "POST", ["tasks", task]) => match (method.as_str(), task.rsplit_once(':')) {
-            ("POST", Some((task, "cancel"))) => (Operation::Cancel, id(task)),
-            (_, Some((task, "subscribe"))) => (Operation::Subscribe, id(task)),
-            ("GET", None) => (Operation::Get, id(task)),
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
 async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
     let found = addressed(request.method(), request.uri().path());
     let Some((operation, named)) = found else {
@@ -498,7 +378,7 @@ async fn rest(State(served): State<Arc<Served>>, request: Request) -> Response<B
         Ok(read) => read,
         Err(response) => return response,
     };
-    if !operation.is_open_to(&caller) {
+    if !operation.is_open(caller.may_read) {
         return unreadable();
     }
     let failed = |refusal: Refusal| {

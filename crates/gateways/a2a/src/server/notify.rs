@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use attache_core::{Secret, fresh};
-use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts};
+use attache_transport::{AddressGuard, HttpClient, Origin, RequestParts, Timeouts};
 use bytes::Bytes;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::error::Refusal;
 use super::places::Places;
-use crate::origin::{has_user, origin};
+use crate::address::has_user;
 use crate::wire::A2aVersion;
 
 /// The header that repeats the token of a caller. (A2A 0.3 section 9.5, 1.0 section 4.3.3)
@@ -117,8 +117,7 @@ impl Notifications {
         };
         let url =
             text(config.get("url"))?.ok_or(Refusal::InvalidParams("`url` of the notification is missing"))?;
-        let is_allowed =
-            origin(&url).is_some_and(|origin| !self.is_guarded || origin.starts_with("https://"));
+        let is_allowed = Origin::parse(&url).is_some_and(|origin| !self.is_guarded || origin.is_secure());
         if !is_allowed || has_user(&url) {
             return Err(Refusal::InvalidParams("notifications go to public https addresses alone"));
         }

@@ -204,14 +204,15 @@ impl Framing {
 }
 
 /// The events of a task, from what it is now to its end, or to its question.
-pub(crate) async fn stream(
+async fn stream(
     tasks: Arc<Tasks>,
     principal: String,
     task: &str,
+    first: Wanted,
     shape: Shape,
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
-    let (place, first) = tasks.view(&principal, task, Wanted::ALL).await?;
+    let (place, first) = tasks.view(&principal, task, first).await?;
     let events = async_stream::stream! {
         yield Ok::<_, Infallible>(framing.event(shape.wrapped(shape.task(&first, true))));
         if first.state.is_final() || first.state.is_waiting() {
@@ -295,7 +296,8 @@ pub(crate) async fn send_stream(
     framing: Framing,
 ) -> Result<Response<Body>, Refusal> {
     let place = begun(&tasks, &principal, sending.message, sending.notify.as_ref(), shape).await?;
-    stream(tasks, principal, &place.id, shape, framing).await
+    let first = Wanted { history: sending.history, artifacts: true };
+    stream(tasks, principal, &place.id, first, shape, framing).await
 }
 
 /// The rest of a task's stream; one that is over has none. (A2A 1.0 section 3.1.6)
@@ -311,7 +313,7 @@ pub(crate) async fn subscribe(
     if view.state.is_final() {
         return Err(Refusal::Unsupported("the task is over"));
     }
-    stream(tasks, principal, &task, shape, framing).await
+    stream(tasks, principal, &task, Wanted::ALL, shape, framing).await
 }
 
 /// JSON with a status.

@@ -164,7 +164,9 @@ impl Logged {
         let own: Vec<&Arc<Message>> = own.collect();
         let end = Instant::now() + FETCHING;
         self.tell(&mut view);
-        if wanted.artifacts && state == A2aState::Completed {
+        // Those of a reply that was refused are given to nobody, and those of a task under way may be more.
+        let gives = !matches!(state, A2aState::Working | A2aState::Rejected);
+        if wanted.artifacts && gives {
             let calls: Vec<&ToolCallId> = self.outcome.calls.iter().map(|call| &call.id).collect();
             for document in given(&own, &calls) {
                 view.files.push(file(document, store, end, left).await);
@@ -264,6 +266,7 @@ async fn file(document: &Document, store: Store<'_>, end: Instant, left: &mut us
         }
         (None, Some((store, _))) => {
             let bytes = timeout_at(end, store.get(document.id())).await.ok().and_then(Result::ok);
+            let bytes = bytes.filter(|bytes| document.may_have(bytes));
             bytes.map(|bytes| document.clone().with_bytes(bytes))
         }
         _ => Some(document.clone()),
@@ -347,6 +350,45 @@ mod tests {
         assert!(matches!(read, File::Note(_)), "{read:?}");
     }
 
+    /// The log of a run of an agent.
+    async fn logged(agent: &Agent, input: UserMessage) -> Logged {
+        let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::default()));
+        let session = sessions.open("ann", None).await.unwrap();
+        drop(session.run(RunInput::from(input).with_run_id("run")).outcome().await);
+        Logged::read(&session.journal_of("run").load().await.unwrap()).unwrap()
+    }
+
+    // Whoever is asked about a draft sees the draft.
+    #[tokio::test]
+    async fn a_task_that_asks_or_fails_gives_its_documents_and_one_that_is_refused_none() {
+        let store: Arc<dyn DocumentStore> = Arc::new(MemoryDocumentStore::default());
+        let filtered = attache_core::FinishReason::ContentFilter;
+        for (state, second) in [
+            (A2aState::InputRequired, Turn::call("which", json!({}))),
+            (A2aState::Failed, Turn::empty().then_error(ErrorKind::Authentication)),
+            (A2aState::Rejected, Turn::text("No.").finishing(filtered)),
+        ] {
+            let draft = tool_fn("draft", "Drafts", || {
+                Ok::<_, ToolError>(Document::new("the draft").with_file_name("draft.txt"))
+            });
+            let which = tool_fn("which", "Asks which", || {
+                Ok::<_, ToolError>(attache_core::tool::Deferred::ask("As in this draft?"))
+            });
+            let model = ScriptedModel::new([Turn::call("draft", json!({})), second]).unverified();
+            let agent = Agent::builder(model).tool(draft).tool(which).store(Arc::clone(&store));
+            let agent = agent.build().unwrap();
+            let logged = logged(&agent, UserMessage::text("Draw it.")).await;
+            let given = async |wanted: Wanted| {
+                let view = logged.view("t", "c", Some((&store, &agent)), wanted, &mut 1_000).await;
+                assert_eq!(view.state, state);
+                view.files.len()
+            };
+            let expected = usize::from(state != A2aState::Rejected);
+            assert_eq!(given(Wanted::ANSWER).await, expected, "{state:?}");
+            assert_eq!(given(Wanted::STATE).await, 0, "{state:?}");
+        }
+    }
+
     #[tokio::test]
     async fn the_upload_of_a_caller_takes_no_room_from_the_answer() {
         let lease = tool_fn("lease", "Gives a lease", || {
@@ -355,13 +397,9 @@ mod tests {
         let model = ScriptedModel::new([Turn::call("lease", json!({})), Turn::text("Here.")]).unverified();
         let store: Arc<dyn DocumentStore> = Arc::new(MemoryDocumentStore::default());
         let agent = Agent::builder(model).tool(lease).store(Arc::clone(&store)).build().unwrap();
-        let sessions = Sessions::new(agent.clone(), Arc::new(MemorySessions::default()));
-        let session = sessions.open("ann", None).await.unwrap();
         let upload = UserPart::Document(Document::new("x".repeat(95)).with_file_name("upload.txt"));
         let input = UserMessage::new([UserPart::text("Read it."), Some(upload)]);
-        session.run(RunInput::from(input).with_run_id("run")).outcome().await.unwrap();
-        let entries = session.journal_of("run").load().await.unwrap();
-        let logged = Logged::read(&entries).unwrap();
+        let logged = logged(&agent, input).await;
 
         let store = Some((&store, &agent));
         let mut left = 100;

@@ -97,7 +97,7 @@ impl A2aState {
 }
 
 /// A piece of a message or an artifact.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) content: Content,
     pub(crate) name: Option<String>,
@@ -115,7 +115,7 @@ impl Part {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content {
     Text(String),
     Bytes(Bytes),
@@ -129,7 +129,7 @@ pub(crate) enum Content {
     Other(String),
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
     pub(crate) id: String,
     pub(crate) context: Option<String>,
@@ -153,7 +153,7 @@ impl Message {
 /// The member of data in the message of a status with which an agent of ours says how far a call of it has come.
 pub(crate) const PROGRESS: &str = "attache.toolProgress";
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Artifact {
     pub(crate) id: String,
     pub(crate) name: Option<String>,
@@ -162,7 +162,7 @@ pub(crate) struct Artifact {
 }
 
 /// Something that a task went through: a message, or an artifact of a task inside it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Past {
     Message(Message),
     Artifact(Artifact),

@@ -40,6 +40,23 @@ async fn an_endless_stream_is_bounded_in_bytes_and_its_task_cancelled() {
 }
 
 #[tokio::test]
+async fn a_task_that_is_told_again_and_again_with_other_pieces_is_bounded_in_time_and_number() {
+    let told = |event: usize| {
+        let piece = |at: usize| json!({"parts": [{"text": format!("x{:06}", event * 3_000 + at)}]});
+        let mut task = task(if event < 5 { "WORKING" } else { "COMPLETED" });
+        task["artifacts"] = (0..3_000).map(piece).collect();
+        json!({"task": task})
+    };
+    let fake = Fake::v1(true, move |_, _| events(&(0..6).map(told).collect::<Vec<_>>())).await;
+    let begun = std::time::Instant::now();
+    let output = ask(&fake.agent()).await.unwrap();
+    assert!(begun.elapsed() < A2aLimits::new().patience, "{:?}", begun.elapsed());
+    let shown = output.tree.json();
+    assert!(shown.contains("x015000") && shown.contains("9000 more pieces are left out"), "{shown}");
+    assert!(shown.contains("earlier pieces may be missing"), "{shown}");
+}
+
+#[tokio::test]
 async fn an_event_without_an_end_is_bounded() {
     let fake = Fake::v1(true, |_, _| {
         let piece = Bytes::from_static(b"data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");

@@ -122,6 +122,28 @@ async fn a_task_is_its_artifacts_and_what_its_history_has_beside_them() {
     );
 }
 
+// C16, C17: the history alone repeats files; others that are equal each say something
+#[tokio::test]
+async fn equal_files_of_artifacts_and_of_one_message_are_all_shown() {
+    let file = |name| json!({"raw": "ZGF5LHJhaW4K", "filename": name, "mediaType": "text/csv"});
+    let [january, february] = ["jan.csv", "feb.csv"].map(file);
+    let mut done = task("COMPLETED");
+    done["artifacts"] = json!([
+        {"artifactId": "1", "name": "January", "parts": [january]},
+        {"artifactId": "2", "name": "February", "parts": [february]}]);
+    done["history"] = json!([{"messageId": "h", "role": "ROLE_AGENT", "parts": [file("again.csv")]}]);
+    let mut past = task("COMPLETED");
+    past["history"] = json!([
+        {"messageId": "h", "role": "ROLE_AGENT", "parts": [january, february]},
+        {"messageId": "i", "role": "ROLE_AGENT", "parts": [january]}]);
+    let expected = [("text/csv", Some("jan.csv")), ("text/csv", Some("feb.csv"))];
+    for answer in [json!({"task": done}), json!({"task": past}), message(&json!([january, february]))] {
+        let fake = Fake::v1(false, move |_, _| result(&answer)).await;
+        let output = ask(&fake.agent()).await.unwrap();
+        assert_eq!(sorts(&output), expected, "{}", output.tree.json());
+    }
+}
+
 #[tokio::test]
 async fn one_text_alone_is_a_text() {
     let fake = Fake::v1(false, |_, _| result(&json!({"task": task_saying("COMPLETED", "In 2031.")}))).await;

@@ -8,6 +8,8 @@ use attache_a2a::{A2aPush, A2aPushError, A2aQuestions, A2aUpdate};
 use attache_agent::{Agent, EndReason, Journal, MemoryDocumentStore, MemoryJournal, deliver};
 use attache_core::{ResultStatus, ToolErrorKind, ToolResult};
 use attache_testkit::{ScriptedModel, Turn};
+use axum::body::Body;
+use axum::response::Response;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -204,6 +206,88 @@ async fn a_question_to_the_model_shows_the_task_that_it_may_answer() {
     let output =
         call(&agent, json!({"message": "Berlin", "task": "t-1", "conversation": "c-1"})).await.unwrap();
     assert_eq!(output.tree.model_text(), "2031");
+}
+
+/// An agent that asks, and does not answer what it is told then. `state` is that of its task behind that.
+async fn silent_behind_an_answer(state: &'static str) -> Fake {
+    Fake::v1(false, move |asked, _| match (asked.rpc(), asked.params()["message"]["taskId"].as_str()) {
+        ("SendMessage", Some(_)) => {
+            let mut never = result(&task("WORKING"));
+            never.extensions_mut().insert(Late(Duration::from_secs(60)));
+            never
+        }
+        ("SendMessage", None) => result(&json!({"task": task_saying("INPUT_REQUIRED", "Which bakery?")})),
+        ("CancelTask", _) => result(&task("CANCELED")),
+        _ => result(&task(state)),
+    })
+    .await
+}
+
+// It was an error that it is not known if the agent works on it.
+#[tokio::test]
+async fn the_task_of_an_answer_is_followed_though_the_agent_is_silent() {
+    let (answer, handle) =
+        (json!({"message": "Berlin", "task": "t-1", "conversation": "c-1"}), "a2a://leases/t-1?context=c-1");
+    let fake = silent_behind_an_answer("WORKING").await;
+    let agent = fake.agent().questions(A2aQuestions::Model).limits(impatient());
+    ask(&agent).await.unwrap();
+    let deferred = call(&agent, answer.clone()).await.unwrap().deferred.unwrap();
+    assert_eq!(deferred.handle.as_deref(), Some(handle));
+    assert!(matches!(agent.answer(handle, "Berlin").await.unwrap(), A2aUpdate::Working));
+    assert!(!fake.methods().contains(&"CancelTask".to_owned()), "{:?}", fake.methods());
+    // One that is dropped is cancelled.
+    let agent = fake.agent().questions(A2aQuestions::Model);
+    let before = fake.methods().len();
+    let calling = tokio::spawn(async move { call(&agent, answer).await });
+    while fake.methods().len() == before {
+        tokio::task::yield_now().await;
+    }
+    calling.abort();
+    fake.was_asked("CancelTask").await;
+    assert_eq!(fake.asked().last().unwrap().params()["id"], "t-1");
+}
+
+#[tokio::test]
+async fn an_answer_that_a_gateway_gave_up_on_is_looked_for() {
+    let fake =
+        Fake::v1(false, |asked, _| match (asked.rpc(), asked.params()["message"]["taskId"].as_str()) {
+            ("SendMessage", Some("t-1")) => {
+                Response::builder().status(504).body(Body::from("too late")).unwrap()
+            }
+            ("SendMessage", Some(_)) => error(-32001, "Task not found"),
+            _ => result(&task_saying("COMPLETED", "2031")),
+        })
+        .await;
+    let agent = fake.agent().questions(A2aQuestions::Model);
+    let answer = |task: &str| json!({"message": "Berlin", "task": task, "conversation": "c-1"});
+    assert_eq!(call(&agent, answer("t-1")).await.unwrap().tree.model_text(), "2031");
+    // An answer that was not taken is neither looked for nor cancelled.
+    assert!(call(&agent, answer("t-2")).await.unwrap_err().for_model().contains("-32001"));
+    assert_eq!(fake.methods(), ["SendMessage", "GetTask", "SendMessage"]);
+}
+
+#[tokio::test]
+async fn a_stream_behind_an_answer_that_says_nothing_is_that_of_its_task() {
+    let fake = Fake::v1(true, |asked, _| match (asked.rpc(), asked.params()["message"]["taskId"].as_str()) {
+        ("SendStreamingMessage", Some("t-1")) => silent_after(&[]),
+        ("SendStreamingMessage", _) => {
+            let refusal =
+                json!({"jsonrpc": "2.0", "id": "1", "error": {"code": -32001, "message": "no such task"}});
+            sse(Body::from(format!("data: {refusal}\n\n")))
+        }
+        _ => result(&task("WORKING")),
+    })
+    .await;
+    let agent = fake.agent().questions(A2aQuestions::Model).limits(impatient());
+    let answer = |task: &str| json!({"message": "Berlin", "task": task, "conversation": "c-1"});
+    let deferred = call(&agent, answer("t-1")).await.unwrap().deferred.unwrap();
+    assert_eq!(deferred.handle.as_deref(), Some("a2a://leases/t-1?context=c-1"));
+    assert!(call(&agent, answer("t-2")).await.unwrap_err().for_model().contains("-32001"));
+    // A word to the agent would come before these looks.
+    for _ in 0..10 {
+        assert!(matches!(agent.poll("a2a://leases/t-1").await.unwrap(), A2aUpdate::Working));
+    }
+    assert!(!fake.methods().contains(&"CancelTask".to_owned()), "{:?}", fake.methods());
 }
 
 // C35: a task that lasts longer than a call may wait is a deferred call that survives restarts

@@ -7,9 +7,12 @@ use attache_a2a::A2aLimits;
 use attache_core::BoxFuture;
 use attache_core::tool::{Asking, Deferred, Listening, People, Progress, Unanswered};
 use attache_core::{ToolCallId, ToolContext};
-use attache_transport::{HttpClient, Timeouts};
+use attache_testkit::Turn;
+use attache_transport::{HttpClient, RequestParts, Timeouts};
+use http::HeaderName;
 use serde_json::{Value, json};
 
+use crate::server::{Ours, hello};
 use crate::support::*;
 
 fn artifact(text: &str) -> Value {
@@ -262,5 +265,26 @@ async fn a_failure_of_the_server_does_not_say_that_nothing_was_begun() {
         let error = ask(&fake.agent()).await.unwrap_err();
         let says = error.for_model().contains("it is not known if it works on it");
         assert_eq!(says, !is_known, "{status}: {error}");
+    }
+}
+
+// A2A 1.0 section 3.2.4
+#[tokio::test]
+async fn a_stream_begins_with_as_much_of_the_conversation_as_is_asked_for() {
+    for (method, role) in [("SendStreamingMessage", "ROLE_USER"), ("message/stream", "user")] {
+        for (length, is_told) in [(json!(0), false), (Value::Null, true)] {
+            let ours = Ours::new([Turn::text("In 2031.")]).await;
+            let mut params = hello();
+            params["message"]["role"] = role.into();
+            params["configuration"] = json!({"historyLength": length});
+            let body = json!({"jsonrpc": "2.0", "id": "s", "method": method, "params": params});
+            let parts = RequestParts::post_json(&ours.url, body.to_string());
+            let parts = parts.with_header(HeaderName::from_static("x-user"), "ann");
+            let reply = HttpClient::shared().answer(&parts).await.unwrap();
+            let text = String::from_utf8(reply.bytes(1 << 20).await.unwrap().to_vec()).unwrap();
+            let told = text.lines().next().unwrap();
+            assert!(told.contains("contextId"), "{told}");
+            assert_eq!(told.contains("\"history\""), is_told, "{method} {length}: {told}");
+        }
     }
 }

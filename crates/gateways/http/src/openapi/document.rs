@@ -9,8 +9,8 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::reference::{LONGEST, text};
+use crate::base::Base;
 use crate::error::HttpToolsError;
-use crate::origin::Base;
 
 /// An operation of a document, for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
 use super::told::describe;
+use crate::base::Base;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
 use crate::fixed_values::Fixed;
-use crate::origin::Base;
 use crate::skipped::Skipped;
 use crate::template::Template;
 use crate::write::is_json;
@@ -186,6 +186,7 @@ impl<'d> Reader<'d> {
                 if media_type.split(';').next() != Some("application/json") {
                     endpoint.accept = Some(format!("{media_type}, application/json;q=0.9, */*;q=0.8"));
                 }
+                let media = resolved(self.document, media).unwrap_or(media);
                 let Some(schema) = media.get("schema") else { return endpoint };
                 let mut closure = Closure::new(self.document, Direction::Response, RESPONSE_ROOM);
                 let mut taken = closure.take(schema);

@@ -109,7 +109,7 @@ impl<'d> Reader<'d> {
         let any = Value::Object(Map::new());
         let schema = match (parameter.get("schema"), content) {
             (Some(schema), _) => schema,
-            (None, Some((_, media))) => media.get("schema").unwrap_or(&any),
+            (None, Some((_, media))) => resolved(self.document, media)?.get("schema").unwrap_or(&any),
             (None, None) => &any,
         };
         let mut schema_taken = closure.take(schema);

@@ -39,6 +39,7 @@ impl<'d> Reader<'d> {
         let content = body.get("content").and_then(Value::as_object);
         let preferred = content.and_then(|content| preferred(self.document, content));
         let Some((media_type, media)) = preferred else { return Ok(()) };
+        let media = resolved(self.document, media)?;
         let any = &Value::Null;
         let schema = media.get("schema").unwrap_or(any);
         // A range says what is taken, and a request what it is.
@@ -179,12 +180,14 @@ fn essence_of(media_type: &str) -> String {
 }
 
 fn is_list(document: &Value, media: &Value) -> bool {
+    let media = resolved(document, media).unwrap_or(media);
     let schema = media.get("schema").and_then(|schema| resolved(document, schema).ok());
     schema.is_some_and(|schema| text(schema, "type") == Some("array"))
 }
 
 /// True for a range of media types whose schema describes more than bytes: services that take anything so take JSON.
 fn is_range_of_json(document: &Value, range: &str, media: &Value) -> bool {
+    let media = resolved(document, media).unwrap_or(media);
     let schema = media.get("schema").filter(|_| matches!(range, "*/*" | "application/*"));
     schema.is_some_and(|schema| file_of(document, schema, BodyFormat::Multipart, None).is_none())
 }

@@ -117,7 +117,7 @@ async fn errors_of_utf_16_show_no_secret() {
 #[tokio::test]
 async fn json_stays_json_and_text_is_text() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, Value);
-    let cases: [Case; 9] = [
+    let cases: [Case; 11] = [
         (
             &[("content-type", "application/json; charset=utf-8")],
             r#"{"b":1,"a":[true,null]}"#,
@@ -130,6 +130,9 @@ async fn json_stays_json_and_text_is_text() {
         (&[("content-type", "application/json")], "no json", json!("no json")),
         (&[("content-type", "text/html")], "<p>hi</p>", json!("<p>hi</p>")),
         (&[], "[1]", json!([1])),
+        // The mark of UTF-8 is no part of a text.
+        (&[("content-type", "application/json")], "\u{feff}{\"a\":1}", json!({"a": 1})),
+        (&[("content-type", "text/plain")], "\u{feff}hi", json!("hi")),
         (&[("content-type", "application/json")], "", json!({"status": 200, "reason": "OK"})),
     ];
     for (headers, body, expected) in cases {
@@ -348,6 +351,20 @@ async fn the_status_of_an_encoded_error_is_told() {
     let tools = getting(answering(404, &[("content-encoding", "gzip")], "x"));
     let output = call(&tools, "get", json!({})).await.unwrap();
     assert_eq!(value(&output)["error"]["status"], 404);
+}
+
+// Some servers have a word for none, or name a charset there.
+#[tokio::test]
+async fn an_answer_whose_encoding_is_none_is_read() {
+    for headers in [
+        &[("content-encoding", "identity"), ("content-type", "text/plain")],
+        &[("content-encoding", "None"), ("content-type", "text/plain")],
+        &[("content-encoding", "UTF-8"), ("content-type", "text/plain")],
+        &[("content-encoding", ""), ("content-type", "text/plain")],
+    ] {
+        let output = call(&getting(answering(200, headers, "paid")), "get", json!({})).await.unwrap();
+        assert!(value(&output).to_string().contains("paid"), "{headers:?}: {}", value(&output));
+    }
 }
 
 #[tokio::test]

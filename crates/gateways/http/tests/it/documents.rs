@@ -154,6 +154,47 @@ async fn openapi_3_2_is_read_and_later_ones_are_not() {
 }
 
 #[test]
+fn media_types_by_reference_are_those_that_stand_there() {
+    let order = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]});
+    let form = json!({"type": "object", "properties": {"scan": {"type": "string", "format": "binary"}}});
+    let media = json!({
+        "Order": {"schema": order},
+        "Range": {"schema": order},
+        "Steps": {"schema": {"type": "array", "items": order}},
+        "Form": {"schema": form, "encoding": {"scan": {"contentType": "image/png"}}},
+        "Filter": {"schema": {"type": "object", "properties": {"state": {"enum": ["open"]}}}},
+    });
+    let read = |is_inline: bool| {
+        let of = |name: &str| match is_inline {
+            true => media[name].clone(),
+            false => json!({"$ref": format!("#/components/mediaTypes/{name}")}),
+        };
+        let content = json!({"application/json": of("Order")});
+        let mut put = with_body("put", content.clone());
+        put["responses"] = json!({"200": {"content": content}});
+        put["parameters"] =
+            json!([{"name": "filter", "in": "query", "content": {"application/json": of("Filter")}}]);
+        let paths = json!({
+            "/a": {"put": put, "post": with_body("scan", json!({"multipart/form-data": of("Form")}))},
+            "/b": {"put": with_body("any", json!({"*/*": of("Range")}))},
+            "/c": {"patch": with_body("steps", json!({"application/json-patch+json": of("Steps"),
+                "text/plain": {"schema": {"type": "string"}}}))},
+        });
+        document("3.2.0", paths, json!({"mediaTypes": media}))
+    };
+    let (inline, by_reference) = (read(true), read(false));
+    assert!(skipped(&by_reference).is_empty());
+    let specs = |document: &OpenApi| futures_now(ToolHandler::tools(&tools(document))).unwrap();
+    for (one, other) in specs(&inline).into_iter().zip(specs(&by_reference)) {
+        assert_eq!(one.definition, other.definition);
+    }
+    assert!(specs(&inline)[0].definition.input_schema()["properties"]["id"].is_object());
+    let lost = json!({"application/json": {"$ref": "#/components/mediaTypes/Lost"}});
+    let lost = document("3.2.0", json!({"/a": {"put": with_body("put", lost)}}), json!({}));
+    assert!(skipped(&lost)[0].contains("#/components/mediaTypes/Lost"), "{:?}", skipped(&lost));
+}
+
+#[test]
 fn a_parameter_whose_place_is_unknown_is_told_if_it_must_be_sent() {
     let with = |id: &str, required: bool| json!({"operationId": id, "parameters": [{"name": "all", "in": "querystring", "required": required}]});
     let document = document(

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::{BoxFuture, MediaType, ToolError, ToolErrorKind};
-use attache_transport::percent_decoded;
+use attache_transport::{media_type_of, percent_decoded};
 use rmcp::model::ResourceContents;
 
+use super::odd::Odd;
 use super::remote_server::McpServer;
-use super::results::{Odd, media_type_of};
 use crate::uri::{SCHEME, file_name};
 
 /// The time that a resource may take.

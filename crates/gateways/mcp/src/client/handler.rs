@@ -15,9 +15,10 @@ use tokio::time::{Instant, timeout};
 
 use super::calling::Talk;
 use super::listing::{self, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, Listed, READ_RESOURCE};
+use super::odd::Odd;
 use super::output::{McpContent, McpOutput};
 use super::remote_server::McpServer;
-use super::results::{Odd, Reader};
+use super::results::Reader;
 use super::secrets::clean;
 use super::task::{self, Place, Seen, State};
 

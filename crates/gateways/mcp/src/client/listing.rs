@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::config::Config;
 use super::connection::Session;
 use super::error_text::cut;
-use super::results::items as items_of;
+use super::odd::items as items_of;
 use super::secrets::clean;
 use super::too_deep::{DEEPEST, is_too_deep};
 
@@ -205,7 +205,7 @@ pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Resu
 pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<ToolSpec>, Catalog), ToolError> {
     let info = session.info();
     let capabilities = info.as_deref().map(|info| &info.capabilities);
-    let mut specs = Vec::new();
+    let (mut specs, mut names) = (Vec::new(), HashSet::new());
     let redactor = config.redactor().given_only();
     let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
     // A server that says so has no tools to list.
@@ -231,13 +231,14 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
             left_out(&name, "its name holds a secret");
         } else if !config.leads_back(&name) {
             left_out(&name, "another is renamed to its name");
-        } else if specs.iter().any(|spec: &ToolSpec| spec.definition.name() == config.internal(&name)) {
+        } else if names.contains(&config.internal(&name)) {
             left_out(&name, "another has its name");
         } else if [LIST_RESOURCES, READ_RESOURCE, LIST_PROMPTS, GET_PROMPT].contains(&&*name) {
             left_out(&name, "its name is that of a request");
         } else if config.offers(&name) {
             match spec(config, &redactor, tool) {
                 Ok((spec, known)) => {
+                    names.insert(spec.definition.name().to_owned());
                     catalog.tools.insert(name, known);
                     specs.push(spec);
                 }

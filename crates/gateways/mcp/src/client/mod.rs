@@ -15,6 +15,7 @@ mod incoming_requests;
 mod listing;
 mod names;
 mod oauth;
+mod odd;
 mod output;
 mod remote_server;
 mod results;

@@ -38,7 +38,7 @@ pub enum McpContent {
     },
     /// The text of a resource.
     Resource {
-        /// Its address.
+        /// Its address; empty if the server gives none.
         uri: String,
         /// Its media type, as the server says.
         media_type: Option<String>,
@@ -58,7 +58,7 @@ pub enum McpContent {
         /// True if the server means it for the user alone: it is withheld from the model.
         for_user: bool,
     },
-    /// A block of a kind that is not known here, as it came.
+    /// A block of a kind that is not known here, as it came but for base64.
     Other(Value),
     /// A note on blocks that are not shown.
     Note(String),
@@ -128,7 +128,9 @@ impl Serialize for McpContent {
             }
             Self::Resource { uri, media_type, text } => {
                 block.serialize_entry("type", "resource")?;
-                block.serialize_entry("uri", uri)?;
+                if !uri.is_empty() {
+                    block.serialize_entry("uri", uri)?;
+                }
                 if let Some(media_type) = media_type {
                     block.serialize_entry("mimeType", media_type)?;
                 }

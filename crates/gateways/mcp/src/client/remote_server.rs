@@ -22,8 +22,9 @@ use super::hook::McpHook;
 use super::http::McpEndpoint;
 use super::listing::Catalog;
 use super::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
+use super::odd::Odd;
 use super::output::McpOutput;
-use super::results::{Odd, Reader};
+use super::results::Reader;
 use super::stdio::McpCommand;
 
 /// An MCP server, whose tools an agent is given as one family.

@@ -2,15 +2,15 @@
 
 use attache_core::{Document, MediaType};
 use attache_schema::Schema;
-use attache_transport::{Redactor, percent_encoded};
+use attache_transport::{Redactor, media_type_of, percent_encoded};
 use rmcp::model::{
     Annotations, CallToolResult, ContentBlock, MetaObject, PromptMessage, Resource, ResourceContents, Role,
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::config::Config;
 use super::error_text::cut;
+use super::odd::{Odd, without_base64};
 use super::output::{McpContent, McpOutput, is_repeated};
 use super::secrets::clean;
 use super::too_deep::cut_deep;
@@ -37,30 +37,6 @@ pub(crate) struct Reader<'a> {
     left_out: usize,
     /// True if something stands too deep to be shown.
     is_shallow: bool,
-}
-
-/// One of several things in an answer, read as far as it has the form that the protocol gives it.
-pub(crate) enum Odd<T> {
-    Known(T),
-    Odd(Value),
-}
-
-/// The items of a list that stands in an answer under that name. Some servers write `null` for an empty one.
-pub(crate) fn items(answer: &mut Value, member: &str) -> Option<Vec<Value>> {
-    match answer.get_mut(member)?.take() {
-        Value::Array(items) => Some(items),
-        Value::Null => Some(Vec::new()),
-        _ => None,
-    }
-}
-
-impl<T: DeserializeOwned> Odd<T> {
-    /// The items of a list that stands in an answer under that name.
-    pub(crate) fn list(answer: &mut Value, member: &str) -> Option<Vec<Self>> {
-        let items = items(answer, member)?;
-        let read = |item: Value| T::deserialize(&item).map_or(Self::Odd(item), Self::Known);
-        Some(items.into_iter().map(read).collect())
-    }
 }
 
 impl<'a> Reader<'a> {
@@ -111,9 +87,9 @@ impl<'a> Reader<'a> {
         };
         self.left_out = blocks.len().saturating_sub(self.config.limits.blocks);
         for block in blocks.iter().take(self.config.limits.blocks) {
-            match serde_json::from_value::<ContentBlock>(block.clone()) {
-                Ok(block) => self.block(block, None),
-                Err(_) => self.other(block.clone()),
+            match Odd::read(block) {
+                Odd::Known(block) => self.block(block, None),
+                Odd::Odd(value) => self.other(value),
             }
         }
         self.structured(structured, &blocks, schema);
@@ -150,8 +126,9 @@ impl<'a> Reader<'a> {
         self.finish()
     }
 
-    /// A thing that is not known here, as it came.
+    /// A thing that is not known here, as it came but for base64.
     fn other(&mut self, mut value: Value) {
+        without_base64(&mut value);
         self.is_shallow |= cut_deep(&mut value);
         let value = self.cleaned(value);
         self.output.content.push(McpContent::Other(value));
@@ -210,7 +187,8 @@ impl<'a> Reader<'a> {
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 let media_type = mime_type.as_deref().unwrap_or_default();
-                let bytes = Bytes { uri: Some(self.clean(uri)), ..Bytes::of("resource", blob, media_type) };
+                let uri = Some(self.clean(uri)).filter(|uri| !uri.is_empty());
+                let bytes = Bytes { uri, ..Bytes::of("resource", blob, media_type) };
                 self.bytes(bytes, for_user);
             }
             other => self.other(serde_json::to_value(other).unwrap_or(Value::Null)),
@@ -376,15 +354,6 @@ impl<'b> Bytes<'b> {
 fn is_for_user(annotations: Option<&Annotations>) -> bool {
     let audience = annotations.and_then(|annotations| annotations.audience.as_deref());
     audience.is_some_and(|audience| !audience.is_empty() && !audience.contains(&Role::Assistant))
-}
-
-/// The media type of bytes that a server gives. Servers call everything plain text that they do not know, so that only
-/// says something where the bytes do not say otherwise.
-pub(crate) fn media_type_of(said: &str, bytes: &[u8]) -> String {
-    let is_plain = MediaType::parse(said).is_some_and(|said| said.essence() == "text/plain");
-    let shown = MediaType::resolve(None, Some(bytes), None);
-    let says_more = shown.essence() != "text/plain" && shown != MediaType::octet_stream();
-    if is_plain && says_more { shown.to_string() } else { said.to_owned() }
 }
 
 /// The address under which a resource is read through the session of its server.

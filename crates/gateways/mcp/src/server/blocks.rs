@@ -200,17 +200,26 @@ fn is_bare(tree: &ContentTree, documents: &[Document]) -> bool {
     })
 }
 
-/// The content of a document as that of a resource: text as text, everything else as bytes.
+/// The content of a document as that of a resource: text as text, everything else as bytes. Letters of another charset
+/// may look like UTF-8, as those of 7 bits and those with a NUL beside each do.
 pub(super) fn contents(uri: &str, document: &Document, bytes: &[u8]) -> ResourceContents {
-    let text = match document.media_type().kind() {
-        MediaKind::Text => std::str::from_utf8(bytes).ok(),
+    let media_type = document.media_type();
+    // In these, bytes of ASCII are other letters.
+    let others = ["utf-7", "utf-16", "utf-32", "ucs-", "iso-10646", "iso-2022", "hz-"];
+    let is_utf8 = media_type.charset().is_none_or(|charset| match charset {
+        // The last three are what programs write for a charset that they do not know.
+        "utf-8" | "utf8" | "us-ascii" | "ascii" | "iso-8859-1" | "latin1" | "windows-1252" => true,
+        _ => bytes.is_ascii() && !others.iter().any(|other| charset.starts_with(other)),
+    });
+    let text = match media_type.kind() {
+        MediaKind::Text if is_utf8 => std::str::from_utf8(bytes).ok(),
         _ => None,
     };
     let contents = match text {
         Some(text) => ResourceContents::text(text, uri),
         None => ResourceContents::blob(attache_core::base64::encode(bytes), uri),
     };
-    contents.with_mime_type(document.media_type().to_string())
+    contents.with_mime_type(media_type.to_string())
 }
 
 /// A document as a resource that is read by its address.
@@ -219,4 +228,34 @@ pub(super) fn link(uri: &str, document: &Document) -> Resource {
         Resource::new(uri, name(document)).with_mime_type(document.media_type().essence().to_owned());
     link.size = document.size();
     link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Its client would read other letters, and none of the bytes that hold them.
+    #[test]
+    fn text_of_another_charset_is_handed_over_as_bytes() {
+        for (media_type, bytes, is_text) in [
+            ("text/plain", &b"900"[..], true),
+            ("text/plain; charset=UTF-8", "900 \u{20ac}".as_bytes(), true),
+            ("text/plain; charset=us-ascii", b"900", true),
+            ("text/plain; charset=iso-8859-1", b"900", true),
+            ("text/csv; charset=windows-1252", "900 \u{20ac}".as_bytes(), true),
+            ("text/plain; charset=shift_jis", b"900", true),
+            ("text/plain", b"900 \x80", false),
+            ("text/plain; charset=utf-16le", b"9\x000\x000\x00", false),
+            ("text/plain; charset=utf-7", b"900 +IKw-", false),
+            ("text/plain; charset=iso-2022-jp", b"\x1b$B%a%b\x1b(B", false),
+        ] {
+            let document = Document::new(bytes.to_vec()).with_media_type(media_type);
+            let contents = contents("x://1", &document, bytes);
+            assert_eq!(
+                matches!(contents, ResourceContents::TextResourceContents { .. }),
+                is_text,
+                "{media_type}"
+            );
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,18 +11,15 @@ use std::time::Duration;
 use attache_agent::bodies::{Bodies, BodyError};
 use attache_core::BoxFuture;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::{BoxBody, UnsyncBoxBody};
 use http_body_util::{BodyExt, Full};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
@@ -31,26 +27,22 @@ use super::awake::{Awake, SESSION, keep};
 use super::handler::{Caller, Handler};
 use super::owned_sessions::OwnedSessions;
 use super::shared::Shared;
-use super::stdio::McpServeError;
 
-/// The path at which a listener serves.
-const PATH: &str = "/mcp";
 /// The beginning of headers that repeat arguments of a call.
 const PARAMETER: &str = "mcp-param-";
-/// The time in which the head of a request must be there.
-const HEAD: Duration = Duration::from_secs(10);
-/// The wait after a connection that could not be accepted.
-const BREATH: Duration = Duration::from_millis(50);
 /// The time in which a session must be closed to make room.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Says on whose behalf the bearer of a token works.
 type Bearer = Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
 
-/// The body of a request, of whichever type it was.
-type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+/// The server of the SDK. It makes a handler for each session.
+type Sdk = StreamableHttpService<Handler, LocalSessionManager>;
 
-fn any<B>(body: B) -> AnyBody
+/// The body of a request, of whichever type it was.
+pub(super) type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+pub(super) fn any<B>(body: B) -> AnyBody
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -158,29 +150,13 @@ impl McpHttp {
         self
     }
 
-    /// Listens at an address; port 0 is a free one.
-    ///
-    /// # Errors
-    /// The address cannot be listened at.
-    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<McpListener, McpServeError> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && self.bearer.is_none() && self.principals.is_none() {
-            tracing::warn!(%address, "an MCP server without tokens can be reached from elsewhere");
-        }
-        Ok(McpListener { http: self, listener, address })
+    /// True if it takes requests of everybody.
+    pub(super) fn is_open(&self) -> bool {
+        self.bearer.is_none() && self.principals.is_none()
     }
 
-    /// Listens at an address and serves `/mcp` there.
-    ///
-    /// # Errors
-    /// The address cannot be listened at.
-    ///
-    /// # Cancellation
-    /// Dropping the future closes the connections, and cancels their calls.
-    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), McpServeError> {
-        self.bind(address).await?.serve().await;
-        Ok(())
+    pub(super) fn most_connections(&self) -> usize {
+        self.shared.state.limits.connections
     }
 
     async fn principal(&self, head: &Parts) -> Option<Arc<str>> {
@@ -201,8 +177,22 @@ impl McpHttp {
         Box::pin(async { Ok(self.answered(request).await) })
     }
 
-    async fn answered(self, request: Request<AnyBody>) -> Response<McpBody> {
+    /// The SDK's part, which answers what was read of a request.
+    fn service(&self) -> Sdk {
+        let shared = Arc::clone(&self.shared);
+        StreamableHttpService::new(
+            move || Ok(Handler::of_http(Arc::clone(&shared))),
+            Arc::clone(&self.sessions),
+            self.config.clone(),
+        )
+    }
+
+    pub(super) async fn answered(self, request: Request<AnyBody>) -> Response<McpBody> {
         let (mut head, body) = request.into_parts();
+        let mut service = self.service();
+        if let Some(refused) = strange(&service, &head).await {
+            return refused;
+        }
         let Some(principal) = self.principal(&head).await else {
             let mut refused = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed");
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -248,12 +238,6 @@ impl McpHttp {
         head.extensions.insert(Caller { principal: Arc::clone(&principal), may_approve });
         let call = uses.as_ref().map(|(_, (call, _))| call.clone()).unwrap_or_default();
         head.extensions.insert(Awake { sessions: Arc::downgrade(&self.sessions), call });
-        let shared = Arc::clone(&self.shared);
-        let mut service = StreamableHttpService::new(
-            move || Ok(Handler::of_http(Arc::clone(&shared))),
-            Arc::clone(&self.sessions),
-            self.config.clone(),
-        );
         let answered = Service::call(&mut service, Request::from_parts(head, Full::new(bytes))).await;
         let response = answered.unwrap_or_else(|never| match never {});
         if session.is_none()
@@ -275,7 +259,7 @@ impl McpHttp {
     /// Sees that one more session fits, of all and of a principal, who may have half of them where there are several. It may
     /// close one of the principal's that nobody uses: some clients leave one behind each question. False if none fits.
     async fn make_room(&self, principal: &Arc<str>, most: usize) -> bool {
-        let is_one = self.bearer.is_none() && self.principals.is_none();
+        let is_one = self.is_open();
         let own_most = if is_one { most } else { most.div_ceil(2) };
         let closing = {
             let mut live = self.sessions.sessions.write().await;
@@ -305,6 +289,22 @@ impl McpHttp {
     }
 }
 
+/// The refusal of a request by another host, or of another page. The SDK looks at these two before all else, and here it
+/// does so before a body is read and a session makes room: it is asked by a method that it knows nothing to do for.
+async fn strange(service: &Sdk, head: &Parts) -> Option<Response<McpBody>> {
+    let mut asked = Request::new(Full::<Bytes>::default());
+    *asked.method_mut() = Method::TRACE;
+    *asked.uri_mut() = head.uri.clone();
+    for name in [HOST, ORIGIN] {
+        for value in head.headers.get_all(&name) {
+            asked.headers_mut().append(&name, value.clone());
+        }
+    }
+    let answer = service.handle(asked).await;
+    let is_known = answer.status() == StatusCode::METHOD_NOT_ALLOWED;
+    (!is_known).then(|| answer.map(|body| McpBody { body, _awake: JoinSet::new() }))
+}
+
 /// True if a message begins a session, or is none that can be read.
 fn begins_session(body: &[u8]) -> bool {
     #[derive(Deserialize)]
@@ -314,7 +314,7 @@ fn begins_session(body: &[u8]) -> bool {
     serde_json::from_slice::<Said>(body).map_or(true, |said| said.method.as_deref() == Some("initialize"))
 }
 
-fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<McpBody> {
+pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<McpBody> {
     let body = Full::new(text.into()).boxed();
     let mut response = Response::new(McpBody { body, _awake: JoinSet::new() });
     *response.status_mut() = status;
@@ -367,80 +367,6 @@ impl Body for McpBody {
     }
 }
 
-/// A server that listens at an address.
-#[must_use]
-pub struct McpListener {
-    http: McpHttp,
-    listener: TcpListener,
-    address: SocketAddr,
-}
-
-impl McpListener {
-    /// The address at which it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Serves `/mcp`, for ever. Connections beyond the [limit](crate::McpServeLimits::connections) wait; one that does not
-    /// send the head of a request within 10 s is closed.
-    ///
-    /// # Cancellation
-    /// Dropping the future closes the connections, and cancels their calls.
-    pub async fn serve(self) {
-        self.serve_boxed().await;
-    }
-
-    /// A border: see ADR 0053.
-    fn serve_boxed(self) -> BoxFuture<'static, ()> {
-        Box::pin(self.accept())
-    }
-
-    async fn accept(self) {
-        let most = self.http.shared.state.limits.connections.min(Semaphore::MAX_PERMITS);
-        let free = Arc::new(Semaphore::new(most));
-        let mut connections = JoinSet::new();
-        loop {
-            // It is never closed.
-            let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
-            while connections.try_join_next().is_some() {}
-            match self.listener.accept().await {
-                Ok((socket, _)) => {
-                    let http = self.http.clone();
-                    connections.spawn(async move {
-                        connection(http, socket).await;
-                        drop(permit);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(BREATH).await;
-                }
-            }
-        }
-    }
-}
-
-async fn connection(http: McpHttp, socket: TcpStream) {
-    let service = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
-        let http = http.clone();
-        async move {
-            let is_here = request.uri().path().trim_end_matches('/') == PATH;
-            Ok::<_, Infallible>(match is_here {
-                true => http.answered(request.map(any)).await,
-                false => plain(StatusCode::NOT_FOUND, "there is nothing here; the server is at /mcp"),
-            })
-        }
-    });
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(socket), service)
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection broke");
-    }
-}
-
 impl fmt::Debug for McpHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpHttp").field("name", &self.shared.name).finish_non_exhaustive()
@@ -450,12 +376,6 @@ impl fmt::Debug for McpHttp {
 impl fmt::Debug for McpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpBody").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for McpListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpListener").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

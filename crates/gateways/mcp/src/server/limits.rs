@@ -36,8 +36,8 @@ pub struct McpServeLimits {
     pub inline_bytes: usize,
     /// The most bytes of all documents that stand in one result; 16 MiB.
     pub inline_total: usize,
-    /// The most bytes of documents that are kept for one principal, to be read by their links; 64 MiB. The oldest go
-    /// first.
+    /// The most bytes of documents that are kept for one principal, to be read by their links; 64 MiB. Each counts with its
+    /// address, and as 1 KiB at least. The oldest go first.
     pub kept_bytes: usize,
     /// The most bytes of documents that are kept for all principals together; 256 MiB.
     pub kept_total: usize,

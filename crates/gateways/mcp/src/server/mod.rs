@@ -11,6 +11,7 @@ mod http;
 mod incoming;
 mod kept_documents;
 mod limits;
+mod listener;
 mod listing;
 mod notices;
 mod owned_sessions;
@@ -29,8 +30,9 @@ mod waiting_calls;
 
 pub use agent::McpAgent;
 pub use call::{McpCall, McpLogLevel};
-pub use http::{McpBody, McpHttp, McpListener};
+pub use http::{McpBody, McpHttp};
 pub use limits::McpServeLimits;
+pub use listener::McpListener;
 pub use prompt::McpPrompt;
 pub use resources::McpResources;
 pub use service::McpService;

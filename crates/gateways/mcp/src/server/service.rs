@@ -87,7 +87,8 @@ impl McpService {
         Ok(self.with_tools_of(Agent::without_model().tool_set(tools).build()?))
     }
 
-    /// Adds the tools of an agent, with its policy, its store, and the values that it gives them. Its model is not asked.
+    /// Adds the tools of an agent, with its policy, its hooks, its store, and the values that it gives them. Its model is not
+    /// asked.
     pub fn with_tools_of(mut self, agent: Agent) -> Self {
         self.shared.offers.push(Offer::Tools(Box::new(Toolbox::new(agent))));
         self

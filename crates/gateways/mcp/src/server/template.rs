@@ -58,7 +58,7 @@ enum Part {
 
 /// The form of addresses is none that this crate understands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{form:?} is no form of addresses: {problem}")]
+#[error("{form:?} is not a valid URI template: {problem}")]
 #[non_exhaustive]
 pub struct McpTemplateError {
     /// The form as it was given.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use attache_agent::{Agent, Judgement, ToolManager};
+use attache_agent::{Agent, Judged, Judgement, ToolManager};
 use attache_core::schema::Schema;
 use attache_core::tool::{Deferred, Listening, Progress, ToolSpec};
 use attache_core::{Arguments, Effect, ResultStatus, ToolCall, ToolCallId, ToolContext, ToolResult};
@@ -114,15 +114,12 @@ pub(super) struct Calling<'a> {
 
 impl Calling<'_> {
     pub(super) async fn run(&self) -> Result<CallToolResponse, ErrorData> {
-        let call = ToolCall::new(
-            self.spec.definition.name(),
-            Arguments::new(Value::Object(self.arguments.clone()).to_string()),
-        );
-        let mut approved = false;
+        let call = ToolCall::new(self.spec.definition.name(), Arguments::from(self.arguments));
+        let mut approved = None;
         if let Some(state) = &self.client.state {
             let whose = &self.client.whose;
             match self.shared.held.take(&whose.principal, self.name, self.arguments, state) {
-                Some(Held::Approval(asked)) => {
+                Some(Held::Approval(asked, shown)) => {
                     let answers = self.client.answers();
                     match answers.get(KEY) {
                         // It was not asked, so it is asked again.
@@ -130,7 +127,7 @@ impl Calling<'_> {
                         answer if !is_approved(answer) => return Ok(denied()),
                         Some(_) if !whose.may_approve => {}
                         // So it is for a tool that is another one now.
-                        Some(_) => approved = *asked == *self.spec,
+                        Some(_) => approved = (*asked == *self.spec).then_some(shown),
                     }
                 }
                 Some(Held::Question(deferred)) => {
@@ -144,23 +141,25 @@ impl Calling<'_> {
             }
         }
         // An approval takes nothing back that a policy denies.
-        match self.manager.judge(&call, self.context()).await {
-            Judgement::Run => {}
-            Judgement::Ask(_) if approved => {}
-            Judgement::Ask(_) if !self.client.whose.may_approve => {
+        let judged = match self.manager.judge(&call, self.context()).await {
+            Judgement::Run(judged) => judged,
+            // It is for the arguments that were shown, as hooks left them.
+            Judgement::Ask(judged, _) if approved.as_ref() == Some(&arguments(&judged)) => judged,
+            Judgement::Ask(..) if !self.client.whose.may_approve => {
                 return Ok(failure(
                     "not executed: the tool needs an approval, which this client may not give",
                 ));
             }
-            Judgement::Ask(ask) => {
-                let text = call.arguments.raw();
+            Judgement::Ask(judged, ask) => {
+                let text = judged.call().arguments.raw();
                 let reason = ask.reason.as_deref();
                 let question = Question::approval(KEY.to_owned(), self.name, text, reason);
                 match self.client.ask(vec![question]).await {
-                    Asked::Answered(answers) if is_approved(answers.get(KEY)) => {}
+                    Asked::Answered(answers) if is_approved(answers.get(KEY)) => judged,
                     Asked::Answered(_) => return Ok(denied()),
                     Asked::Later(requests) => {
-                        return Ok(self.later(requests, Held::Approval(Box::new(self.spec.clone()))));
+                        let held = Held::Approval(Box::new(self.spec.clone()), arguments(&judged));
+                        return Ok(self.later(requests, held));
                     }
                     Asked::Unable => {
                         return self.client.unable(
@@ -172,8 +171,8 @@ impl Calling<'_> {
             }
             Judgement::Refused(result) => return Ok(self.result(&result)),
             _ => return Ok(failure("not executed: nobody here answers this tool")),
-        }
-        match self.attempt(&call).await {
+        };
+        match self.attempt(judged).await {
             Ok(mut result) => {
                 fetch_ours(self.agent, &mut result.documents, &self.shared.limits).await;
                 Ok(self.result(&result))
@@ -183,12 +182,12 @@ impl Calling<'_> {
     }
 
     /// Makes the call, and tells the client how far it has come.
-    async fn attempt(&self, call: &ToolCall) -> Result<ToolResult, Box<Deferred>> {
+    async fn attempt(&self, judged: Judged) -> Result<ToolResult, Box<Deferred>> {
         let (told, mut news) = watch::channel(Progress::new(0.0));
         let mut context = self.context();
         let hears = move |_: &ToolCallId, progress| drop(told.send_replace(progress));
-        context.listening = Listening::of(Arc::new(hears), call.id.clone());
-        let mut made = pin!(self.manager.attempt(call, context));
+        context.listening = Listening::of(Arc::new(hears), judged.call().id.clone());
+        let mut made = pin!(self.manager.attempt(judged, context));
         loop {
             let is_told = {
                 let changed = pin!(news.changed());
@@ -285,10 +284,15 @@ impl Calling<'_> {
         let fits = Schema::new(schema).map(|schema| schema.check(&value));
         match fits.as_deref() {
             Ok([]) => Ok(Some(value)),
-            Ok([first, ..]) => Err(format!("the tool returned something else than it promises: {first}")),
-            Err(_) => Err("the tool promises something that no schema can say".to_owned()),
+            Ok([first, ..]) => Err(format!("the result does not fit the output schema of the tool: {first}")),
+            Err(_) => Err("the output schema of the tool is not valid".to_owned()),
         }
     }
+}
+
+/// The arguments with which a call is made.
+fn arguments(judged: &Judged) -> Map<String, Value> {
+    judged.call().arguments.object().unwrap_or_default()
 }
 
 /// The name under which the answer to a tool's question comes.

@@ -33,8 +33,8 @@ struct Entry {
 
 /// The state of a call that waits.
 pub(super) enum Held {
-    /// A tool waits for its approval, as it was when that was asked for.
-    Approval(Box<ToolSpec>),
+    /// A tool waits for its approval, as it was when that was asked for, with the arguments that were shown.
+    Approval(Box<ToolSpec>, Map<String, Value>),
     /// A tool has asked the user this.
     Question(Box<Deferred>),
     /// An agent has paused.
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn approval() -> Held {
-        Held::Approval(Box::new(ToolSpec::new(ToolDefinition::new("pay", "", json!({})))))
+        Held::Approval(Box::new(ToolSpec::new(ToolDefinition::new("pay", "", json!({})))), Map::new())
     }
 
     #[test]

@@ -32,10 +32,14 @@ pub(crate) struct Rules {
     pub(crate) more: bool,
     /// True if no token is renewed.
     pub(crate) closed: bool,
+    /// True if a token comes without one that renews it.
+    pub(crate) once: bool,
     /// True if too many ask for tokens.
     pub(crate) busy: bool,
     /// True if no token is taken.
     pub(crate) shut: bool,
+    /// True if nothing is said about proofs of who began a login.
+    pub(crate) proofless: bool,
     /// In the place of its own page.
     pub(crate) page: Option<&'static str>,
     /// Answers for a token wait for it.
@@ -83,7 +87,7 @@ fn answer(rules: &Shared, asked: &Asked) -> Answer {
             "authorization_endpoint": rules.page.map_or(format!("{origin}/authorize"), str::to_owned),
             "token_endpoint": format!("{origin}/token"),
             "registration_endpoint": format!("{origin}/register"),
-            "code_challenge_methods_supported": ["S256"],
+            "code_challenge_methods_supported": (!rules.proofless).then_some(["S256"]),
             "token_endpoint_auth_methods_supported": ["none"],
         })),
         "/register" => json(json!({"client_id": "client-1"})),
@@ -92,8 +96,9 @@ fn answer(rules: &Shared, asked: &Asked) -> Answer {
         "/token" => {
             rules.given += 1;
             let (given, lasts) = (rules.given, rules.lasts);
+            let renews = (!rules.once).then(|| format!("refresh-canary-{given}"));
             let token = json!({
-                "access_token": format!("access-canary-{given}"), "refresh_token": format!("refresh-canary-{given}"),
+                "access_token": format!("access-canary-{given}"), "refresh_token": renews,
                 "token_type": "Bearer", "expires_in": lasts,
             });
             let (gate, token) = (rules.gate.clone(), Bytes::from(token.to_string()));
@@ -166,7 +171,7 @@ async fn a_login_brings_a_token_that_its_server_alone_is_sent() {
 #[tokio::test]
 async fn a_token_that_ends_or_is_refused_is_renewed_once() {
     // It ends before it can be used.
-    let (short, _) = scripted(1).await;
+    let (short, _) = scripted(0).await;
     let at = server(&short, MemoryTokens::new());
     log_in(&at).await.unwrap();
     tools(&at).await.unwrap();
@@ -344,16 +349,23 @@ async fn grants_in_a_file_outlive_the_process_and_are_its_owners_alone() {
 
 #[tokio::test]
 async fn a_program_acts_for_itself_without_a_person() {
-    let (scripted, _) = scripted(3_600).await;
-    let oauth = McpOAuth::new(MemoryTokens::new()).client("robot", Some("secret-canary".into()));
-    let endpoint = McpEndpoint::new(scripted.url()).oauth(oauth.client_credentials());
-    tools(&McpServer::http("test", endpoint).era(McpEra::Stateless)).await.unwrap();
-    assert!(forms(&scripted)[0].contains("grant_type=client_credentials"));
+    for proofless in [false, true] {
+        let (scripted, rules) = scripted(3_600).await;
+        rules.lock().unwrap().proofless = proofless;
+        let oauth = McpOAuth::new(MemoryTokens::new()).client("robot", Some("secret-canary".into()));
+        let endpoint = McpEndpoint::new(scripted.url()).oauth(oauth.client_credentials());
+        let server = McpServer::http("test", endpoint).era(McpEra::Stateless);
+        tools(&server).await.unwrap();
+        assert!(forms(&scripted)[0].contains("grant_type=client_credentials"));
+        // A code of a person needs a proof.
+        let login = server.begin_login(REDIRECT).await;
+        assert_eq!(matches!(login, Err(McpLoginError::NoPkce)), proofless);
+    }
 }
 
 #[tokio::test]
 async fn an_authorization_server_that_is_busy_ends_no_login() {
-    let (scripted, rules) = scripted(1).await;
+    let (scripted, rules) = scripted(0).await;
     let folder = tempfile::tempdir().unwrap();
     let server = || server(&scripted, FileTokens::new(folder.path().join("tokens.json")));
     log_in(&server()).await.unwrap();
@@ -377,7 +389,7 @@ async fn a_login_is_wanted_where_a_renewed_token_is_refused_too() {
 // A refresh token is good for nothing once it is used, so the new token must not go with the call that wanted it.
 #[tokio::test]
 async fn a_renewed_token_is_kept_though_its_call_is_given_up() {
-    let (scripted, rules) = scripted(1).await;
+    let (scripted, rules) = scripted(0).await;
     let server = server(&scripted, MemoryTokens::new());
     log_in(&server).await.unwrap();
     let gate = Arc::new(Notify::new());

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use attache_core::BoxFuture;
 use attache_mcp::{McpGrant, McpServer, McpTokens, MemoryTokens};
@@ -26,7 +26,12 @@ impl Shelf {
 
     /// Has the token of the login end now.
     fn end_token(&self) {
-        self.grant.lock().unwrap().as_mut().unwrap().expires_at = Some(0);
+        self.end_token_in(Duration::ZERO);
+    }
+
+    fn end_token_in(&self, time: Duration) {
+        let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + time;
+        self.grant.lock().unwrap().as_mut().unwrap().expires_at = Some(end.as_secs());
     }
 }
 
@@ -148,4 +153,36 @@ async fn no_login_is_wanted_where_another_process_has_the_token() {
     call(&ours, "mcp_test___a").await.unwrap();
     assert_eq!(forms(&scripted).len(), 2, "nothing was renewed");
     assert!(!ours.wants_login());
+}
+
+#[tokio::test]
+async fn a_token_that_lives_briefly_is_renewed_in_its_second_half() {
+    let (scripted, _) = scripted(60).await;
+    let shelf = Shelf::default();
+    let server = server(&scripted, shelf.clone());
+    log_in(&server).await.unwrap();
+    tools(&server).await.unwrap();
+    call(&server, "mcp_test___a").await.unwrap();
+    assert_eq!(forms(&scripted).len(), 1, "it was good");
+    shelf.end_token_in(Duration::from_secs(20));
+    call(&server, "mcp_test___a").await.unwrap();
+    assert_eq!(forms(&scripted).len(), 2);
+}
+
+#[tokio::test]
+async fn a_token_is_sent_to_its_end_where_no_other_is_to_be_had() {
+    for (once, busy) in [(true, false), (false, true)] {
+        let (scripted, rules) = scripted(3_600).await;
+        rules.lock().unwrap().once = once;
+        let shelf = Shelf::default();
+        let server = server(&scripted, shelf.clone());
+        log_in(&server).await.unwrap();
+        rules.lock().unwrap().busy = busy;
+        shelf.end_token_in(Duration::from_secs(50));
+        tools(&server).await.unwrap();
+        call(&server, "mcp_test___a").await.unwrap();
+        assert!(!server.wants_login());
+        shelf.end_token();
+        assert!(call(&server, "mcp_test___a").await.is_err());
+    }
 }

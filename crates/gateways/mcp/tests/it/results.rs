@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use attache_core::fetcher::Fetcher;
 use attache_core::tool::{DynToolHandler, Listening, Progress};
 use attache_core::{Arguments, DocumentSource, ResultStatus, ToolCallId, ToolContext, ToolOutput};
-use attache_mcp::{McpLimits, McpServer};
+use attache_mcp::{McpFetcher, McpLimits, McpServer};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
@@ -206,6 +207,66 @@ async fn blocks_of_unknown_kinds_are_kept_with_a_note() {
     assert!(output.documents.is_empty());
     let bare = result_of(json!({"content": "just text"})).await;
     assert_eq!(bare.tree.model_text(), "just text");
+}
+
+// C02, C14, C30: what a server says wrongly beside bytes is no reason to show them as text
+#[tokio::test]
+async fn what_is_malformed_beside_its_bytes_is_a_document() {
+    let for_user = json!({"audience": "user", "priority": "high"});
+    let output = result_of(json!({"content": [
+        {"type": "image", "data": PNG},
+        {"type": "image", "data": PNG, "mimeType": null, "_meta": "none"},
+        {"type": "audio", "data": "UklGRiQAAABXQVZFZm10IA==", "annotations": {"audience": ["user", "tool"]}},
+        {"type": "resource", "resource": {"blob": PDF, "mimeType": 7}},
+        {"type": "resource", "resource": {"text": "a,b"}},
+        {"type": "resource_link", "uri": "file:///srv/b.xlsx", "size": "7 KB"},
+        {"type": "image", "data": PNG, "mimeType": "image/png", "annotations": for_user},
+        {"type": "text", "text": "canary", "annotations": for_user},
+    ]}))
+    .await;
+    let told: Vec<&str> = output.documents.iter().map(|document| document.media_type().essence()).collect();
+    let sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    assert_eq!(told, ["image/png", "image/png", "audio/wav", "application/pdf", sheet]);
+    assert_eq!(output.withheld.len(), 1);
+    let shown = output.tree.json();
+    for none in ["iVBOR", "UklG", "JVBER", "canary", "unknown", "\"uri\":\"\""] {
+        assert!(!shown.contains(none), "{none}: {shown}");
+    }
+    assert!(shown.contains("a,b") && shown.contains("a text for the user alone"), "{shown}");
+}
+
+#[tokio::test]
+async fn malformed_blobs_of_resources_and_prompts_are_documents() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "resources/read" => Answer::Result(complete(json!({"contents": [{"blob": PDF}]}))),
+        "prompts/get" => Answer::Result(complete(json!({"messages": [
+            {"role": "user", "content": {"type": "image", "data": PNG}}
+        ]}))),
+        other => greeting(other),
+    })
+    .await;
+    let server = scripted.server().resources().prompts();
+    for (tool, arguments) in [("resources/read", r#"{"uri":"a://1"}"#), ("prompts/get", r#"{"name":"p"}"#)] {
+        let output = call_with(&server, &format!("mcp_test___{tool}"), arguments).await.unwrap();
+        assert_eq!(output.documents.len(), 1, "{}", output.tree.json());
+    }
+    let fetched = McpFetcher::new([server]).fetch("mcp://test/a%3A%2F%2F1").await.unwrap();
+    assert!(fetched.bytes.starts_with(b"%PDF"));
+}
+
+// C30
+#[tokio::test]
+async fn bytes_in_blocks_of_unknown_kinds_are_not_shown() {
+    let (data, words) = (PNG.trim_end_matches('=').repeat(20), "words without other signs ".repeat(50));
+    let (address, lines) = (format!("data:video/mp4;base64,{data}"), "words/below/each/other\n".repeat(60));
+    let output = result_of(json!({"content": [
+        {"type": "video", "data": data, "at": [{"address": address}], "said": words, "list": lines, "id": PNG},
+    ]}))
+    .await;
+    let shown = output.tree.json();
+    assert_eq!(shown.matches("characters of base64 are not shown").count(), 2, "{shown}");
+    assert!(shown.contains(&words) && shown.contains(PNG) && !shown.contains(&data), "{shown}");
+    assert!(shown.contains("words/below/each/other"), "{shown}");
 }
 
 // A reference in what a server writes is text.

@@ -25,24 +25,32 @@ fn is_thought(part: &ReasoningPart) -> bool {
     part.replay().is_some_and(|replay| replay.family() == FAMILY)
 }
 
-/// The messages with `protocol` behind their instructions, and calls, results and answers as texts.
-pub(super) fn as_text(request: &ChatRequest, protocol: Option<&str>) -> Vec<Arc<Message>> {
+/// The instructions of `messages` with `text` behind them, and the other messages.
+pub(super) fn instructed<'m>(messages: &'m [Arc<Message>], text: &str) -> (Arc<Message>, &'m [Arc<Message>]) {
+    let mut rest = messages;
+    let mut system = SystemMessage::new(text);
+    let mut base = FAMILY;
+    if let Some((first, others)) = rest.split_first()
+        && let Message::System(own) = &**first
+    {
+        // The agent's own instructions come first.
+        let mut joined = own.clone();
+        joined.parts.append(&mut system.parts);
+        (system, base, rest) = (joined, first.id().as_str(), others);
+    }
+    let id = format!("{base}~{:x}", StableHash::new().text(text).finish());
+    let id = MessageId::parse(id).unwrap_or_else(MessageId::new);
+    (Message::System(system).with_id(id).shared(), rest)
+}
+
+/// The messages with these words behind their instructions, if there are any, and calls, results and answers as texts.
+pub(super) fn as_text(request: &ChatRequest, words: &str) -> Vec<Arc<Message>> {
     let mut texts = Vec::with_capacity(request.messages.len() + 1);
     let mut rest = request.messages.as_slice();
-    if let Some(protocol) = protocol {
-        let mut system = SystemMessage::new(protocol);
-        let mut base = FAMILY;
-        if let Some((first, others)) = rest.split_first()
-            && let Message::System(own) = &**first
-        {
-            // The agent's own instructions come first.
-            let mut joined = own.clone();
-            joined.parts.append(&mut system.parts);
-            (system, base, rest) = (joined, first.id().as_str(), others);
-        }
-        let text = format!("{base}~{:x}", StableHash::new().text(protocol).finish());
-        let id = MessageId::parse(text).unwrap_or_else(MessageId::new);
-        texts.push(Message::System(system).with_id(id).shared());
+    if !words.is_empty() {
+        let (system, others) = instructed(rest, words);
+        texts.push(system);
+        rest = others;
     }
     let mut open: Option<Open<'_>> = None;
     let mut number = 0_usize;
@@ -67,7 +75,7 @@ pub(super) fn as_text(request: &ChatRequest, protocol: Option<&str>) -> Vec<Arc<
         match &**message {
             Message::Assistant(reply) if reply.has_tool_calls() => open = Some(Open { message, reply }),
             // Without the protocol nobody takes its markers off again.
-            Message::Assistant(reply) if protocol.is_some() => texts.push(answer(message, reply)),
+            Message::Assistant(reply) if !request.tools.is_empty() => texts.push(answer(message, reply)),
             Message::User(user) if user.origin == UserOrigin::ToolCallDocuments => {
                 texts.push(documents(message, user));
             }

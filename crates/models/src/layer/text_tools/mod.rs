@@ -27,7 +27,7 @@ use futures_util::StreamExt;
 use super::Layer;
 use super::leaked_calls::{Asked, recovered};
 use reply::in_text;
-use request::{Options, allowed_alone, request_in_text};
+use request::{Options, allowed_alone, native, request_in_text};
 
 /// Lets a model without native tools use them: the tools and a format stand in its instructions, calls are read out of
 /// its text, and results go back as observations. The agent around it notices nothing: the same tools, approvals, limits
@@ -94,7 +94,7 @@ impl TextTools {
         self
     }
 
-    /// Asks for answers in a language, such as `German`.
+    /// Asks for answers in a language, such as `German`, however tools are called, and where there are none.
     #[must_use]
     pub fn with_language(mut self, language: impl Into<String>) -> Self {
         self.options.language = Some(language.into());
@@ -167,7 +167,7 @@ impl Layer for TextTools {
                 let stops = self.takes_stop.load(Ordering::Relaxed);
                 request_in_text(inner, &allowed_alone(request), &self.options, stops)
             }
-            false => request,
+            false => native(request, &self.options),
         };
         inner.count_tokens(request)
     }
@@ -181,7 +181,7 @@ impl Layer for TextTools {
         let is_text = Arc::clone(&self.is_text);
         let asked = Asked::of(&request);
         Box::pin(async_stream::stream! {
-            let mut chunks = inner.stream(request.clone());
+            let mut chunks = inner.stream(native(request.clone(), &options));
             let first = chunks.next().await;
             if let Some(Err(error)) = &first
                 && !request.tools.is_empty()

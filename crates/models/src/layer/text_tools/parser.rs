@@ -145,6 +145,11 @@ impl Parser {
             .join("\n")
     }
 
+    /// True if a fence is open where the text ends.
+    pub(in crate::layer) fn is_in_fence(&self) -> bool {
+        self.in_fence
+    }
+
     /// The thoughts so far.
     pub(in crate::layer) fn thought(&self) -> &str {
         &self.thought.text

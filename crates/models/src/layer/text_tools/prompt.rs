@@ -10,7 +10,7 @@ use super::parser::Fault;
 pub(super) const ASK_USER: &str = "ask_user";
 
 /// The text that follows the instructions of the agent.
-pub(super) fn protocol(tools: &ToolSet, language: Option<&str>) -> String {
+pub(super) fn protocol(tools: &ToolSet) -> String {
     let mut text = String::from("# Tools\n\nYou can use these tools:\n");
     for (name, tool) in tools.iter() {
         let _infallible = write!(text, "\n- {name}");
@@ -32,10 +32,12 @@ pub(super) fn protocol(tools: &ToolSet, language: Option<&str>) -> String {
         "\nFor example, with a tool named weather_of_city:\n\nThought: I need the weather in Oslo.\nAction: weather_of_city\n\
          Action Input: {\"city\": \"Oslo\"}",
     );
-    if let Some(language) = language {
-        let _infallible = write!(text, "\n\nWrite your final answer in {language}.");
-    }
     text
+}
+
+/// The wish for answers in a language.
+pub(super) fn language(language: &str) -> String {
+    format!("Write your final answer in {language}.")
 }
 
 /// The word to a model whose reply means nothing.

@@ -14,8 +14,8 @@ use super::action::Call;
 use super::parser::{Fault, Parser, Piece, Reading};
 use super::prompt::{self, ASK_USER};
 use super::request::{Options, allowed_alone, event, request_in_text};
-use crate::layer::cited;
 use crate::layer::text_tools::{history, refusal};
+use crate::layer::{cited, with_earlier};
 
 /// The most bytes behind an action that are read to meet the end of the reply, which says what it cost.
 const MAX_BEHIND: usize = 400;
@@ -57,6 +57,8 @@ pub(super) fn in_text(
             let mut chunks = inner.stream(again);
             let mut parser = Parser::new(Arc::clone(&request.tools), is_lenient);
             let (mut done, mut raw) = (None, String::new());
+            // The tokens of a reply that broke behind all that matters.
+            let mut broken: Option<Usage> = None;
             while let Some(chunk) = chunks.next().await {
                 match chunk {
                     Ok(StreamChunk::Content(text)) => {
@@ -81,9 +83,12 @@ pub(super) fn in_text(
                         break;
                     }
                     // All that matters was said.
-                    Err(_) if may_call && parser.is_done() => break,
+                    Err(error) if may_call && parser.is_done() => {
+                        broken = error.usage().cloned();
+                        break;
+                    }
                     Err(error) => {
-                        yield Err(error);
+                        yield with_earlier(Err(error), &usage.unwrap_or_default());
                         return;
                     }
                     // They come with the end, at the places of the text as it is read.
@@ -100,16 +105,21 @@ pub(super) fn in_text(
                 // The stream ended without its last chunk: whoever reads this one says so.
                 return;
             }
-            let is_aborted = done.is_none();
-            let mut completion = done.map_or_else(aborted, |completion| *completion);
+            let is_aborted = done.is_none() && broken.is_none();
+            let mut completion =
+                done.map_or_else(|| aborted(broken.unwrap_or_default()), |completion| *completion);
             if raw.is_empty() {
                 raw = completion.message.text();
                 for piece in parser.push(&raw) {
                     yield Ok(shown(piece));
                 }
             }
-            add(&mut usage, &completion.usage, is_aborted);
+            let own = std::mem::take(&mut completion.usage);
+            add(&mut usage, &own, is_aborted);
             completion.usage = usage.clone().unwrap_or_default();
+            if hints > 0 {
+                completion.answered.get_or_insert_with(|| Box::new(own));
+            }
             completion.degradations.extend(note.iter().map(|note| Degradation::new("tools", note.clone())));
             if completion.message.has_tool_calls() || !is_an_end(&completion.finish_reason) {
                 yield Ok(StreamChunk::Done(Box::new(completion)));
@@ -177,6 +187,11 @@ pub(super) fn in_text(
                     None
                 }
             };
+            // Stops know no fences.
+            if call.is_none() && is_stopped && parser.is_in_fence() && completion.finish_reason == FinishReason::Stop {
+                let note = "the answer ends inside of a fence, perhaps before a line with \"Observation:\", where replies are stopped";
+                completion.degradations.push(Degradation::new("text_tools", note));
+            }
             if let Some(call) = &call {
                 yield Ok(StreamChunk::ToolCallDelta {
                     slot: 0,
@@ -219,9 +234,9 @@ fn is_an_end(reason: &FinishReason) -> bool {
     )
 }
 
-/// The end of a reply that was not read to its end: nobody knows what it cost.
-fn aborted() -> Completion {
-    Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
+/// The end of a reply that was not read to its end, with what its provider counted until then.
+fn aborted(usage: Usage) -> Completion {
+    Completion::new(AssistantMessage::new([]), FinishReason::Stop, usage)
 }
 
 /// Adds what a reply cost. A cost that is not known of one is not known of all.

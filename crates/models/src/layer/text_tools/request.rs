@@ -40,25 +40,36 @@ pub(super) fn request_in_text(
     let mut asked = request.clone();
     asked.tools = Arc::default();
     asked.tool_choice = ToolChoice::Auto;
-    let protocol =
-        (!request.tools.is_empty()).then(|| prompt::protocol(&request.tools, options.language.as_deref()));
-    asked.messages = history::as_text(request, protocol.as_deref());
+    let has_tools = !request.tools.is_empty();
+    let protocol = has_tools.then(|| prompt::protocol(&request.tools));
+    let language = options.language.as_deref().map(prompt::language);
+    let instructions: Vec<String> = protocol.into_iter().chain(language).collect();
+    asked.messages = history::as_text(request, &instructions.join("\n\n"));
     let wish = match &request.tool_choice {
         ToolChoice::Required => Some("Use a tool now.".to_owned()),
         ToolChoice::Tool(name) => Some(format!("Use the tool {} now.", request.tools.wire_name(name))),
-        ToolChoice::None if !request.tools.is_empty() => {
+        ToolChoice::None if has_tools => {
             Some("Use no tool now. Write \"Final Answer:\" and your answer.".to_owned())
         }
         _ => None,
     };
     asked.messages.extend(wish.map(|wish| event(&wish)));
-    if protocol.is_some() && stops && inner.capabilities().stop {
+    if has_tools && stops && inner.capabilities().stop {
         let own = request.settings.stop.clone().or_else(|| inner.settings().stop.clone()).unwrap_or_default();
         let room = MAX_STOPS.saturating_sub(own.len());
         let more = STOPS.iter().take(room).map(|stop| (*stop).to_owned());
         asked.settings.stop = Some(own.into_iter().chain(more).collect());
     }
     asked
+}
+
+/// The request of a model with native tools, which is asked for the language alone.
+pub(super) fn native(mut request: ChatRequest, options: &Options) -> ChatRequest {
+    if let Some(language) = &options.language {
+        let (system, rest) = history::instructed(&request.messages, &prompt::language(language));
+        request.messages = std::iter::once(system).chain(rest.iter().cloned()).collect();
+    }
+    request
 }
 
 /// A word to the model that stands in no history.

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::{Ask, MessagesCodec};
 use crate::error::Result;
-use crate::response::CONTAINER;
+use crate::response::{CONTAINER, FALLBACK};
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
 #[derive(Debug, Default)]
@@ -142,6 +142,13 @@ impl Plan {
                 }
                 AssistantPart::Reasoning(part) if is_replayed(part, codec) => {
                     variant = variant.text("replayed")
+                }
+                // The model that declined was cut off in them.
+                AssistantPart::Opaque(part) if is_block(part) && part.kind == FALLBACK => {
+                    for (_, id) in self.server_calls.extract_if(.., |(at, _)| *at == index) {
+                        variant = variant.text(&id);
+                        self.orphans.insert(id);
+                    }
                 }
                 AssistantPart::Opaque(part) if is_block(part) => {
                     if let Some(id) = server_call(part) {

@@ -7,7 +7,7 @@ use attache_core::{
     ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Base64, Json, Text};
-use attache_transport::claude::passages;
+use attache_transport::claude::{CITED, UNCITED, passages};
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown, template,
@@ -19,6 +19,7 @@ use super::history::{CallReplay, Plan, is_block, is_replayed};
 use crate::capabilities::FAMILY;
 use crate::codec::MessagesCodec;
 use crate::error::{self, Result};
+use crate::response::is_explanation;
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);
@@ -125,6 +126,11 @@ impl Renderer<'_> {
         let (model, capabilities) = (self.codec.model(), self.codec.capabilities());
         let source = shown(model, capabilities, document, place, unrouted, Some(self.files))?;
         let block = block.ok_or_else(|| cannot("the API has no block for this type"))?;
+        if let Shown::Text(bytes) | Shown::Bytes(bytes) = &source
+            && bytes.trim_ascii().is_empty()
+        {
+            return Err(cannot("it is empty"));
+        }
         let text = match &source {
             Shown::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| cannot("its text is not UTF-8"))?,
             _ => "",
@@ -154,7 +160,7 @@ impl Renderer<'_> {
         if media.kind() != MediaKind::Image
             && let Some(name) = document.file_name()
         {
-            item.fill(template!(r#","title":$"#), &[Text(name)]);
+            item.fill(template!(r#","title":$"#), &[Text(title(name))]);
         }
         if cites {
             item.raw(CITED);
@@ -192,19 +198,31 @@ impl Renderer<'_> {
     }
 
     fn assistant(&self, message: &AssistantMessage, ending: bool, item: &mut ItemWriter<'_>) {
-        let last = message.parts.len().saturating_sub(1);
-        for (at, part) in message.parts.iter().enumerate() {
+        let is_written = |part: &&AssistantPart| self.is_written(part);
+        let last = if ending { message.parts.iter().rfind(is_written) } else { None };
+        for part in message.parts.iter().filter(is_written) {
+            let is_last = last.is_some_and(|last| std::ptr::eq(last, part));
             match part {
-                AssistantPart::Text(part) => said(part, ending && at == last, item),
-                AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
+                AssistantPart::Text(part) => said(part, is_last, item),
+                AssistantPart::Reasoning(part) => reasoning(part, item),
                 AssistantPart::ToolCall(call) => self.call(call, item),
-                AssistantPart::Opaque(part) if is_block(part) && !self.plan.is_orphan(part) => {
+                AssistantPart::Opaque(part) => {
                     comma(item);
                     item.raw(part.replay.json().trim());
                 }
-                // Reasoning and blocks that mean nothing to this model.
                 _ => {}
             }
+        }
+    }
+
+    /// True unless a part is reasoning, or a block, that means nothing to this model, or the API's own word.
+    fn is_written(&self, part: &AssistantPart) -> bool {
+        match part {
+            AssistantPart::Text(part) => !is_explanation(part),
+            AssistantPart::ToolCall(_) => true,
+            AssistantPart::Reasoning(part) => is_replayed(part, self.codec),
+            AssistantPart::Opaque(part) => is_block(part) && !self.plan.is_orphan(part),
+            _ => false,
         }
     }
 
@@ -263,11 +281,10 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     }
 }
 
-/// Why a document that cannot be cited does not stand beside those that are.
-const UNCITED: &str = "it cannot be cited there, and the API cites all documents of a request or none";
-
-/// The switch of what is to be cited.
-const CITED: &str = r#","citations":{"enabled":true}"#;
+/// As much of a name as a title may have: 500 characters.
+fn title(name: &str) -> &str {
+    name.char_indices().nth(500).and_then(|(end, _)| name.get(..end)).unwrap_or(name)
+}
 
 /// A text that is to be cited, passage by passage; nothing if it is blank.
 fn search_result(document: &Document, text: &str, item: &mut ItemWriter<'_>) -> Option<()> {

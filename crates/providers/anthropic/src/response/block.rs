@@ -9,6 +9,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::error::Result;
 
+/// The kind of the block where a model that declined hands the turn over to another.
+pub(crate) const FALLBACK: &str = "fallback";
+
 /// The blocks that this API alone has.
 #[derive(Debug)]
 pub(crate) enum Own {
@@ -113,6 +116,21 @@ pub(super) fn read(raw: &RawValue, slot: usize) -> Result<Block<Own>> {
             citations: Vec::new(),
         })),
     })
+}
+
+/// The model that goes on behind a block, if that is where the one before declined; none if the block does not say.
+pub(super) fn fallback(block: &Block<Own>) -> Option<Option<String>> {
+    #[derive(Deserialize)]
+    struct Fallback {
+        to: Model,
+    }
+    #[derive(Deserialize)]
+    struct Model {
+        model: String,
+    }
+    let Block::Own(Own::Opaque(OpaqueBlock { kind, start, .. })) = block else { return None };
+    let read = || serde_json::from_str::<Fallback>(start.get()).ok();
+    (kind == FALLBACK).then(|| read().map(|fallback| fallback.to.model))
 }
 
 impl OwnBlock for Own {

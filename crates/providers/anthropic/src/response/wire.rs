@@ -21,6 +21,9 @@ pub(crate) struct Envelope<'a> {
     pub(super) stop_sequence: Option<JsonStr<'a>>,
     pub(super) stop_details: Option<&'a RawValue>,
     pub(super) container: Option<&'a RawValue>,
+    pub(super) context_management: Option<&'a RawValue>,
+    pub(super) diagnostics: Option<&'a RawValue>,
+    pub(super) input_transformations: Option<&'a RawValue>,
     pub(super) usage: Option<&'a RawValue>,
 }
 

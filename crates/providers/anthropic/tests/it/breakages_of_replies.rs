@@ -167,6 +167,25 @@ fn a14_a_cut_call_is_never_executed() {
     }
 }
 
+// anthropic.md 5: the limit may be reached right behind a call
+#[test]
+fn a_streamed_call_that_is_whole_is_kept_at_the_limit() {
+    let begun = start(0, &json!({"type": "tool_use", "id": "t", "name": "files_read", "input": {}}));
+    let piece = |json: &str| delta(0, &json!({"type": "input_json_delta", "partial_json": json}));
+    let read = |body: &[u8]| {
+        let done = completion(body);
+        assert_eq!(done.finish_reason, FinishReason::Length);
+        done.message.tool_calls().next().unwrap().arguments.json().cloned_error().map(str::to_owned)
+    };
+    let whole = reply(&[begun.clone(), piece(r#"{"path":"#), piece(r#" "a"}"#), stop(0)], "max_tokens");
+    assert_eq!(read(&whole).as_deref(), Ok(r#"{"path": "a"}"#));
+    let cut = reply(&[begun, piece(r#"{"path": "a""#), stop(0)], "max_tokens");
+    assert_eq!(read(&cut), Err(ArgumentsError::Truncated));
+    // Where no pieces came, the input may be what was left of one.
+    let given = json!({"type": "tool_use", "id": "t", "name": "files_read", "input": {"path": "a"}});
+    assert_eq!(read(&reply(&[start(0, &given), stop(0)], "max_tokens")), Err(ArgumentsError::Truncated));
+}
+
 trait ClonedError<'a> {
     fn cloned_error(self) -> Result<&'a str, ArgumentsError>;
 }
@@ -218,4 +237,39 @@ fn errors_outside_of_the_data_of_a_stream_are_read() {
     }
     let metrics = format!("{said}data: {}\n\n", json!({"error": null, "message": "so far so good"}));
     assert_eq!(replay_pieces([metrics]).error.map(|error| error.kind()), Some(ErrorKind::StreamCut));
+}
+
+// anthropic.md 5: a model that declines in the midst of its turn hands over to another one.
+#[test]
+fn a33_calls_of_a_model_that_declined_never_run() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "files_list", "input": {}});
+    let to = |model: &str| json!({"type": "fallback", "from": {"model": MODEL}, "to": {"model": model}, "trigger": null});
+    let text = json!({"type": "text", "text": "Else."});
+    let begun = delta(0, &json!({"type": "input_json_delta", "partial_json": ""}));
+    let stream = |last: Value, reason| {
+        let mut events = vec![start(0, &call("t1")), begun.clone(), stop(0)];
+        for (index, block) in [(1, to("model-b")), (2, to("model-c")), (3, last)] {
+            events.extend([start(index, &block), stop(index)]);
+        }
+        reply(&events, reason)
+    };
+    let whole = |last: Value, reason| {
+        let content = json!([call("t1"), to("model-b"), to("model-c"), last]);
+        let body = json!({"type": "message", "model": "model-c", "content": content, "stop_reason": reason,
+            "usage": {"input_tokens": 9, "output_tokens": 5}});
+        body.to_string().into_bytes()
+    };
+    for body in [stream(text.clone(), "end_turn"), whole(text, "end_turn")] {
+        let done = completion(&body);
+        assert_eq!((done.finish_reason, done.model.as_deref()), (FinishReason::Stop, Some("model-c")));
+        assert!(!done.message.has_tool_calls());
+        assert_eq!((done.message.text().as_str(), done.message.parts.len()), ("Else.", 3));
+    }
+    // Those of the model that goes on do.
+    for body in [stream(call("t2"), "tool_use"), whole(call("t2"), "tool_use")] {
+        let done = completion(&body);
+        let ids: Vec<_> =
+            done.message.tool_calls().map(|call| call.provider_id.as_ref().unwrap().as_str()).collect();
+        assert_eq!((ids, done.finish_reason), (vec!["t2"], FinishReason::ToolCalls));
+    }
 }

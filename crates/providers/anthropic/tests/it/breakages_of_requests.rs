@@ -158,6 +158,11 @@ fn a11_the_end_is_the_users() {
     // Older models continue a text, which must not end in white space.
     let body = body_for(&ends(), &MessagesCodec::new("claude-sonnet-4-5"));
     assert_eq!(blocks(&body, 1)[0]["text"], "b");
+    // Also where the parts behind it are not written.
+    let unsigned = || Some(AssistantPart::Reasoning(ReasoningPart::new("unsigned")));
+    let behind = request([Message::user("a"), assistant([AssistantPart::text("b \n"), unsigned()])]);
+    let body = body_for(&behind, &MessagesCodec::new("claude-sonnet-4-5"));
+    assert_eq!(*blocks(&body, 1), [json!({"type": "text", "text": "b"})]);
     // Every model continues a turn that its provider paused.
     let paused = request([Message::user("a"), assistant([server_call("srvtoolu_1")])]);
     assert_eq!(blocks(&common::body(&paused), 1)[0]["type"], "server_tool_use");
@@ -288,6 +293,41 @@ fn a18_at_most_four_markers_and_a19_of_one_lifetime() {
 }
 
 #[test]
+fn a18_the_callers_markers_on_tools_count() {
+    let search =
+        |marker: Value| json!({"type": "web_search_20250305", "name": "web_search", "cache_control": marker});
+    let fetch = json!({"type": "web_fetch_20250910", "name": "web_fetch"});
+    let short = || json!({"type": "ephemeral"});
+    let found = |extra: Value, settings: ModelSettings, steps| {
+        let request = request(long_conversation(steps)).with_tools(tools());
+        let request = request.with_settings(settings.with_extra_body("tools", extra));
+        let mut found = Vec::new();
+        encode(&request).map(|_| markers(&body(&request), &mut found)).map_err(|error| error.to_string())?;
+        Ok::<_, String>(found)
+    };
+    // A step of more than 20 blocks has a marker more; the marked tool is the last one, or the first of two.
+    for extra in [json!([search(short())]), json!([search(short()), fetch])] {
+        for steps in 0..4 {
+            let found = found(extra.clone(), ModelSettings::new(), steps).unwrap();
+            assert!((3..=4).contains(&found.len()), "{steps}: {}", found.len());
+        }
+    }
+    let unmarked = found(json!([search(Value::Null)]), ModelSettings::new(), 0).unwrap();
+    assert_eq!(unmarked.iter().filter(|marker| !marker.is_null()).count(), 3, "tools, system, the end");
+
+    // a19
+    let long = || ModelSettings::new().with_cache(CachePolicy::Long);
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    assert_eq!(found(json!([search(hour.clone())]), long(), 1).unwrap(), vec![hour.clone(); 4]);
+    let error = found(json!([search(short())]), long(), 1).unwrap_err();
+    assert!(error.contains("an hour may not stand behind"), "{error}");
+    let lax = long().with_unsupported(Unsupported::Degrade);
+    assert_eq!(found(json!([search(short())]), lax, 1).unwrap(), vec![short(); 4]);
+    let whole = ModelSettings::new().with_extra_body("cache_control", hour.clone());
+    assert_eq!(found(json!([fetch]), whole, 1).unwrap(), vec![hour; 4]);
+}
+
+#[test]
 fn a18_long_steps_have_a_marker_in_their_midst() {
     let marked = |calls: u32| -> Vec<usize> {
         let asked: Vec<ToolCall> = (0..calls).map(|at| call(at, "files.list", "{}")).collect();
@@ -409,6 +449,29 @@ fn a25_server_calls_that_nobody_answered() {
         Message::user("c"),
     ];
     assert_eq!(kinds(given_up), ["text", "text"]);
+}
+
+#[test]
+fn a33_a_turn_that_was_handed_over_goes_back_without_what_was_cut() {
+    let fallback =
+        json!({"type": "fallback", "from": {"model": MODEL}, "to": {"model": "b"}, "trigger": null});
+    let body = reply(
+        &[
+            start(0, &json!({"type": "text", "text": "I "})),
+            start(1, &json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}})),
+            start(2, &json!({"type": "tool_use", "id": "t1", "name": "files_list", "input": {}})),
+            start(3, &fallback),
+            start(4, &json!({"type": "tool_use", "id": "t2", "name": "files_list", "input": {}})),
+        ],
+        "tool_use",
+    );
+    let message = completion(&body).message;
+    let answers: Vec<_> = message.tool_calls().map(|call| ToolResult::ok(call, "x")).collect();
+    let body = common::body(&request([Message::user("a"), Message::Assistant(message), results(answers)]));
+    let kinds: Vec<_> = blocks(&body, 1).iter().map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["text", "fallback", "tool_use"]);
+    assert_eq!(blocks(&body, 1)[1], fallback);
+    assert_eq!(blocks(&body, 2).len(), 1);
 }
 
 #[test]

@@ -84,6 +84,23 @@ fn the_error_names_document_model_and_reason() {
     assert!(fails(Document::external("https://example.com/a.pdf"), MODEL).contains("not cleared"));
     let latin = Document::from_bytes(&b"caf\xe9"[..], "text/plain");
     assert!(fails(latin, MODEL).contains("not UTF-8"));
+    for (bytes, media) in
+        [("", "text/plain"), (" \n", "text/plain"), ("", "application/pdf"), ("", "image/png")]
+    {
+        let empty = Document::from_bytes(bytes.as_bytes(), media).with_media_type(media);
+        assert!(fails(empty, MODEL).ends_with("it is empty"), "{bytes:?} {media}");
+    }
+}
+
+// anthropic.md 4
+#[test]
+fn a_long_name_is_cut_to_a_title() {
+    for (name, title) in [("\u{e9}".repeat(501), "\u{e9}".repeat(500)), ("a".repeat(500), "a".repeat(500))] {
+        let sent = body(&with(pdf(&name), Place::User));
+        let blocks = sent["messages"][0]["content"].as_array().unwrap();
+        let block = blocks.iter().find(|block| block["type"] == "document").unwrap();
+        assert_eq!(block["title"], title);
+    }
 }
 
 #[test]

@@ -22,49 +22,6 @@ pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);
 /// Tool results, and what the user's turn that begins with them holds besides.
 pub(super) const RESULTS: RoleTag = RoleTag::new(2);
-/// A further message of the user, since the one before it is full.
-const MORE: RoleTag = RoleTag::new(3);
-
-/// The most documents of a message on the wire, and the most images (bedrock.md 10).
-const MAX_FILES: usize = 5;
-const MAX_IMAGES: usize = 20;
-
-/// The documents and images in a message on the wire, without those inside results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    files: usize,
-    images: usize,
-}
-
-impl Held {
-    /// Counts a document. True if a further message begins with it, since this one is full.
-    pub(super) fn take(&mut self, document: &Document) -> bool {
-        let is_full = !self.has_room(document);
-        if is_full {
-            *self = Self::default();
-        }
-        self.add(document);
-        is_full
-    }
-
-    /// True if a document may stand beside those that are there.
-    pub(super) fn has_room(mut self, document: &Document) -> bool {
-        self.add(document);
-        self.fits()
-    }
-
-    fn add(&mut self, document: &Document) {
-        if is_file(document) {
-            self.files += 1;
-        } else if document.media_type().kind() == MediaKind::Image {
-            self.images += 1;
-        }
-    }
-
-    fn fits(self) -> bool {
-        self.files <= MAX_FILES && self.images <= MAX_IMAGES
-    }
-}
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
 #[derive(Debug, Default)]
@@ -80,8 +37,6 @@ pub(super) struct Plan {
     called: Vec<String>,
     /// True if the turn that is being planned is the user's and holds results.
     beside_results: bool,
-    /// The role of the message on the wire that is being planned, and the documents in it.
-    open: (Option<RoleTag>, Held),
 }
 
 /// The facts that one message needs of those before it.
@@ -121,6 +76,11 @@ impl Plan {
         self.steps.get(index).map_or(&[], |step| &step.names)
     }
 
+    /// The documents that stand in blocks with a name, in the whole conversation.
+    pub(super) fn files(&self) -> u64 {
+        self.names.values().copied().map(u64::from).sum()
+    }
+
     /// The number of system messages before everything else.
     pub(super) fn leading(&self) -> usize {
         self.leading
@@ -149,19 +109,11 @@ impl Plan {
                 variant = variant.text("system");
             }
             Message::User(message) => {
-                let role = self.user_role(may_share(message, family));
-                step.role = Some(self.with_room(role, message));
+                step.role = Some(self.user_role(may_share(message, family)));
                 step.names = files(message.shown()).map(|document| self.name(document.id())).collect();
             }
             Message::Assistant(message) => {
                 self.beside_results = false;
-                // A message of which nothing is sent parts nothing.
-                let says = |part: &AssistantPart| {
-                    matches!(part, AssistantPart::Text(_) | AssistantPart::ToolCall(_))
-                };
-                if message.parts.iter().any(says) {
-                    self.open = (Some(ASSISTANT), Held::default());
-                }
                 variant = self.assistant(message, tools, codec, variant);
             }
             Message::ToolResults(message) => {
@@ -173,13 +125,7 @@ impl Plan {
             }
             _ => {}
         }
-        if step.role.is_some() && step.role != self.open.0 {
-            self.open = (step.role, Held::default());
-        }
         variant = variant.number(u64::from(step.role == Some(RESULTS)));
-        if step.role == Some(MORE) {
-            variant = variant.text("more");
-        }
         step.variant = step.names.iter().fold(variant, |variant, name| variant.text(name)).finish();
         step
     }
@@ -187,45 +133,7 @@ impl Plan {
     /// The role of a message of the user: it shares the turn of tool results, if it may, or begins its own.
     fn user_role(&mut self, may_share: bool) -> RoleTag {
         self.beside_results &= may_share;
-        match self.open.0 {
-            _ if self.beside_results => RESULTS,
-            Some(MORE) => MORE,
-            _ => USER,
-        }
-    }
-
-    /// The role of a message of the user: that of the message on the wire which it would join, or another where its
-    /// documents have no room there.
-    fn with_room(&mut self, role: RoleTag, message: &UserMessage) -> RoleTag {
-        let documents = || {
-            message.shown().iter().filter_map(|content| match content {
-                UserPart::Document(document) => Some(document),
-                _ => None,
-            })
-        };
-        let (open, held) = self.open;
-        let mut held = if open == Some(role) { held } else { Held::default() };
-        let mut all = held;
-        documents().for_each(|document| all.add(document));
-        if all == held {
-            self.open = (Some(role), held);
-            return role;
-        }
-        let is_full = held != Held::default() && !all.fits();
-        let role = match role {
-            role if !is_full => role,
-            USER => MORE,
-            _ => USER,
-        };
-        if is_full {
-            self.beside_results = false;
-            held = Held::default();
-        }
-        documents().for_each(|document| {
-            held.take(document);
-        });
-        self.open = (Some(role), held);
-        role
+        if self.beside_results { RESULTS } else { USER }
     }
 
     fn assistant(

@@ -7,7 +7,7 @@ use attache_core::{
     ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::Fill::{Bare, Json, Text};
-use attache_transport::claude::passages;
+use attache_transport::claude::{CITED, UNCITED, passages};
 use attache_transport::{
     Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown, template,
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::documents;
-use super::history::{ASSISTANT, Held, Plan, RESULTS, is_file, is_of_model, is_replayed};
+use super::history::{ASSISTANT, Plan, RESULTS, is_file, is_of_model, is_replayed};
 use crate::capabilities::FAMILY;
 use crate::codec::ConverseCodec;
 use crate::error::{self, Result};
@@ -45,19 +45,9 @@ struct Page<'w, 'i, 'n> {
     /// The names of the message's documents that are left.
     names: std::slice::Iter<'n, String>,
     has_text: bool,
-    /// True if a message on the wire has just begun within this one.
-    begins: bool,
-    /// True if a document stands in the message on the wire since it began within this one.
+    /// True if a document stands in it, outside of results.
     has_file: bool,
-    /// The documents in the message on the wire since it began within this one.
-    held: Held,
 }
-
-/// Why a document that cannot be cited does not stand beside those that are.
-const UNCITED: &str = "it cannot be cited there, and the API cites all documents of a request or none";
-
-/// The switch of what is to be cited.
-const CITED: &str = r#","citations":{"enabled":true}"#;
 
 impl Renderer<'_> {
     /// Writes the blocks of the message at `index`, separated by commas; nothing for one that leaves nothing.
@@ -106,15 +96,7 @@ impl Renderer<'_> {
     fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<()> {
         check_routed(message)?;
         let place = place_of_user(message);
-        let shown = message.shown();
-        for (at, content) in shown.iter().enumerate() {
-            // Words right before a document belong to it, as its label does: they go where it has room.
-            if let (UserPart::Text(_), Some(UserPart::Document(next))) = (content, shown.get(at + 1))
-                && !page.held.has_room(next)
-            {
-                page.turn_over();
-                page.held = Held::default();
-            }
+        for content in message.shown() {
             self.content(content, place, page)?;
         }
         page.say_something();
@@ -165,17 +147,13 @@ impl Renderer<'_> {
         let Some((block, format)) = documents::block(media) else {
             return cannot("the API has no block for this type");
         };
-        let beside = matches!(place, Place::User | Place::AfterToolResults);
-        if beside && page.held.take(document) {
-            page.turn_over();
-        }
-        page.next();
+        comma(page.item);
         page.item.raw("{\"");
         page.item.raw(block);
         page.item.raw(r#"":{"format":""#);
         page.item.raw(format);
         if let Some(name) = name {
-            page.has_file |= beside;
+            page.has_file |= matches!(place, Place::User | Place::AfterToolResults);
             page.item.raw(r#"","name":""#);
             page.item.raw(name);
         }
@@ -196,8 +174,8 @@ impl Renderer<'_> {
         check_result_routed(result)?;
         let family = self.codec.family();
         let id = self.plan.ids().of_result(result);
-        page.next();
         let item = &mut *page.item;
+        comma(item);
         item.fill(template!(r#"{"toolResult":{"toolUseId":$"#), &[Text(id)]);
         if result.is_error() && family.status {
             item.raw(r#","status":"error""#);
@@ -259,13 +237,17 @@ impl Renderer<'_> {
     }
 
     fn assistant(&self, message: &AssistantMessage, ending: bool, item: &mut ItemWriter<'_>) {
-        let last = message.parts.len().saturating_sub(1);
+        let is_written = |part: &AssistantPart| match part {
+            AssistantPart::Reasoning(part) => is_replayed(part, self.codec),
+            part => self.is_said(part, message),
+        };
+        let last = if ending { message.parts.iter().rposition(is_written) } else { None };
         for (at, part) in message.parts.iter().enumerate() {
             match part {
                 AssistantPart::Text(part) => {
                     comma(item);
                     item.raw(r#"{"text":"#);
-                    item.string(if ending && at == last { part.text().trim_end() } else { part.text() });
+                    item.string(if last == Some(at) { part.text().trim_end() } else { part.text() });
                     item.raw("}");
                     item.marker_here();
                 }
@@ -310,17 +292,11 @@ struct ServerId {
 
 impl<'w, 'i, 'n> Page<'w, 'i, 'n> {
     fn new(item: &'w mut ItemWriter<'i>, names: std::slice::Iter<'n, String>) -> Self {
-        Self { item, names, has_text: false, begins: false, has_file: false, held: Held::default() }
-    }
-
-    fn next(&mut self) {
-        if !std::mem::take(&mut self.begins) {
-            comma(self.item);
-        }
+        Self { item, names, has_text: false, has_file: false }
     }
 
     fn text(&mut self, text: &str) {
-        self.next();
+        comma(self.item);
         self.item.raw(r#"{"text":"#);
         self.item.string(text);
         self.end_text();
@@ -328,7 +304,7 @@ impl<'w, 'i, 'n> Page<'w, 'i, 'n> {
 
     /// A text that is a JSON string already.
     fn literal(&mut self, literal: &str) {
-        self.next();
+        comma(self.item);
         self.item.raw(r#"{"text":"#);
         self.item.raw(literal);
         self.end_text();
@@ -342,7 +318,7 @@ impl<'w, 'i, 'n> Page<'w, 'i, 'n> {
 
     /// A text that is to be cited, passage by passage.
     fn search_result(&mut self, document: &Document, text: &str) {
-        self.next();
+        comma(self.item);
         self.item.raw(r#"{"searchResult":{"source":"#);
         self.item.string(document.id().as_str());
         self.item.raw(r#","title":"#);
@@ -363,13 +339,6 @@ impl<'w, 'i, 'n> Page<'w, 'i, 'n> {
         if self.has_file && !self.has_text {
             self.text(PLACEHOLDER);
         }
-    }
-
-    /// Goes on in another message of the user's, with a word of the assistant's before it.
-    fn turn_over(&mut self) {
-        self.say_something();
-        self.item.raw(APART);
-        (self.has_file, self.has_text, self.begins) = (false, false, true);
     }
 }
 

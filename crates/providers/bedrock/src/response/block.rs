@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use attache_core::message::{MadeDocument, OpaquePart};
 use attache_core::{AssistantPart, ProviderCallId, ReasoningPart};
 use attache_transport::claude::{Block, CallBlock, OwnBlock, Piece, TextBlock, ThinkingBlock, read_block};
-use attache_transport::{JsonStr, Reading, made_document};
+use attache_transport::{JsonStr, Members, Reading, made_document};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -208,8 +208,8 @@ impl OpaqueBlock {
         }
     }
 
-    /// The block as it came or, where pieces followed, as it would have come whole. An image that broke off, or that
-    /// could not be made, is no document.
+    /// The block as it came or, where pieces followed or none came, as it would have come whole. An image that broke
+    /// off, or that could not be made, is no document.
     fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
         let mut value = self.start.get().trim().to_owned();
         let mut add = |name: &str, json: &str| {
@@ -220,8 +220,17 @@ impl OpaqueBlock {
                 value.push_str(&format!("{comma}\"{name}\":{json}}}"));
             }
         };
+        let lacks = |member: &str, name: &str| {
+            let start = Members::of(self.start.get()).filter(|_| self.member == member);
+            start.is_some_and(|start| start.get(name).is_none())
+        };
         if RawValue::from_string(self.input.clone()).is_ok() {
             add("input", &self.input);
+        } else if lacks("toolUse", "input") {
+            add("input", "{}");
+        }
+        if self.results.is_empty() && lacks("toolResult", "content") {
+            add("content", "[]");
         }
         if let Some(results) = Some(&self.results).filter(|results| !results.is_empty()) {
             let results: Vec<&str> = results.iter().map(|result| result.get()).collect();

@@ -7,14 +7,18 @@ use attache_transport::claude::Piece;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A whole reply.
+/// A whole reply, or one of the last events of a stream, each of which has some of its members.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Whole<'a> {
     #[serde(borrow)]
     output: Option<Output<'a>>,
-    #[serde(rename = "stopReason")]
-    pub(crate) stop_reason: Option<JsonStr<'a>>,
-    pub(crate) usage: Option<&'a RawValue>,
+    pub(super) stop_reason: Option<JsonStr<'a>>,
+    pub(super) usage: Option<&'a RawValue>,
+    pub(super) additional_model_response_fields: Option<&'a RawValue>,
+    pub(super) trace: Option<&'a RawValue>,
+    pub(super) performance_config: Option<&'a RawValue>,
+    pub(super) service_tier: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -9,6 +9,7 @@
 )]
 
 use crate::common::*;
+use attache_core::citation::{AnswerSpan, Citation, Source};
 use attache_core::{AssistantPart, ErrorKind, FinishReason, StreamChunk};
 use attache_transport::replay as replay_response;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -217,6 +218,66 @@ fn cited_answers_are_text_with_their_citations() {
     }
 }
 
+// bedrock.md 4: web grounding sends its sources in blocks of their own, without a text, behind the text that they hold for.
+#[test]
+fn citations_without_a_text_are_those_of_the_text_before() {
+    let source = |url: &str| json!({"location": {"web": {"url": url, "domain": "d"}}});
+    let block = |url: &str| json!({"citationsContent": {"citations": [source(url)]}});
+    let cited = |index, url: &str| delta(index, &json!({"citation": source(url)}));
+    let text = |index, text: &str| delta(index, &json!({"text": text}));
+    let expected = |cited: &[(&str, &str)]| {
+        cited.iter().map(|(url, said)| ((*url).to_owned(), (*said).to_owned())).collect::<Vec<_>>()
+    };
+    for (blocks, events, cited) in [
+        (
+            json!([{"text": "It is 4."}, block("a"), block("b"), {"text": "\n\nAnd old."}, block("c"), {"text": "!"}]),
+            vec![
+                text(2, "It is 4."),
+                stop(2),
+                cited(3, "a"),
+                cited(3, "b"),
+                stop(3),
+                text(4, "\n\nAnd old."),
+                stop(4),
+                cited(5, "c"),
+                stop(5),
+                text(6, "!"),
+                stop(6),
+            ],
+            expected(&[("a", "It is 4."), ("b", "It is 4."), ("c", "\n\nAnd old.")]),
+        ),
+        (
+            json!([block("a"), {"text": "\n"}, {"text": "It is 4."}]),
+            vec![cited(0, "a"), stop(0), text(1, "\n"), stop(1), text(2, "It is 4."), stop(2)],
+            expected(&[("a", "\nIt is 4.")]),
+        ),
+    ] {
+        for body in [whole(&blocks, "end_turn"), reply(&events, "end_turn")] {
+            let chunks = decode(&body).unwrap();
+            let done = completion(&body);
+            let told: Vec<Citation> = chunks
+                .into_iter()
+                .filter_map(|chunk| match chunk {
+                    StreamChunk::Citation(citation) => Some(*citation),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(told, done.message.citations);
+            let answer = done.message.text();
+            let found: Vec<_> = told
+                .iter()
+                .map(|citation| match (&citation.source, citation.in_answer) {
+                    (Source::Url { url, .. }, Some(AnswerSpan::Claim(span))) => {
+                        (url.clone(), span.of(&answer).unwrap().to_owned())
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(found, cited);
+        }
+    }
+}
+
 // P25, bedrock.md 8
 #[test]
 fn the_table_of_errors() {
@@ -278,6 +339,7 @@ fn wording_refines_the_kind() {
             ErrorKind::InvalidHistory,
         ),
         ("User messages cannot contain reasoning content. Please remove it", ErrorKind::InvalidHistory),
+        ("You can't include more than 5 documents in a request.", ErrorKind::InvalidHistory),
         ("This model doesn't support the status field.", ErrorKind::Unsupported),
         ("Malformed input request: #: extraneous key [x] is not permitted", ErrorKind::InvalidRequest),
     ] {
@@ -349,4 +411,28 @@ fn json_under_200() {
         ErrorKind::NotFound
     );
     assert_eq!(completion(&whole(&json!([{"text": "a"}]), "end_turn")).message.text(), "a");
+}
+
+// bedrock.md 8: no operation has the address
+#[test]
+fn an_address_without_an_operation_is_told_as_that() {
+    let nested =
+        r#"{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}"#;
+    let read = [
+        decode(nested.as_bytes()).unwrap_err(),
+        error(404, None, nested),
+        error(404, Some("UnknownOperationException"), "<UnknownOperationException/>"),
+    ];
+    for error in read {
+        assert_eq!((error.kind(), error.code()), (ErrorKind::NotFound, Some("UnknownOperationException")));
+        assert!(error.message().contains("check the base URL"), "{error}");
+        assert!(error.response_body().unwrap().contains("UnknownOperation"), "{error:?}");
+        assert!(!error.is_retryable());
+    }
+    let others = [r#"{"Output":"x","Version":"1.0"}"#, r#"{"Output":{"__type":null}}"#, r#"{"Output":null}"#];
+    for other in others {
+        let error = decode(other.as_bytes()).unwrap_err();
+        assert_eq!(error.message(), "the reply is not a message of the API", "{other}");
+        assert_eq!(error.response_body(), Some(other));
+    }
 }

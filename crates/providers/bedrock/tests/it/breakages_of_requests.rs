@@ -104,72 +104,39 @@ fn names_of_documents_are_neutral_and_unique() {
     assert_eq!(name_of(&[first, Message::assistant("x"), second.clone()]), name_of(&[second]));
 }
 
-// bedrock.md 3, 10: text beside documents, five documents in a message
+// bedrock.md 3, 10: text beside documents, five documents in a request
 #[test]
 fn documents_have_words_beside_them_and_are_not_too_many() {
-    let documents = (0..12).map(|number| Some(UserPart::Document(pdf(&number.to_string()))));
-    let body = body(&request([Message::User(UserMessage::new(documents))]));
-    assert_eq!(roles(&body), ["user", "assistant", "user", "assistant", "user"]);
-    let count = |message: &Value| kinds(message).iter().filter(|kind| **kind == "document").count();
-    let messages = body["messages"].as_array().unwrap();
-    assert_eq!(messages.iter().map(count).collect::<Vec<_>>(), [5, 0, 5, 0, 2]);
-    for at in [0, 2, 4] {
-        assert!(kinds(&messages[at]).contains(&"text"));
-    }
-    // The label before a document goes with it.
-    let labelled = (0..12).flat_map(|number| {
-        [UserPart::text(format!("label {number}")), Some(UserPart::Document(pdf(&number.to_string())))]
-    });
-    let body = self::body(&request([Message::User(UserMessage::new(labelled))]));
-    let messages = body["messages"].as_array().unwrap();
-    let all: Vec<_> = messages.iter().map(kinds).collect();
-    for (at, pairs) in [(0, 5), (2, 5), (4, 2)] {
-        assert_eq!(all[at], ["text", "document"].repeat(pairs), "{at}");
-    }
-    assert_eq!(messages[2]["content"][0]["text"], "label 5");
-}
+    let files = |from: usize, count: usize| {
+        let documents = (from..from + count).map(|at| Some(UserPart::Document(pdf(&at.to_string()))));
+        Message::User(UserMessage::new(documents))
+    };
+    let full = body(&request([files(0, 5)]));
+    assert_eq!(kinds(&full["messages"][0]), [&["document"; 5][..], &["text"]].concat());
+    // Images, and text in text blocks, are none of them.
+    let text = Document::from_bytes(&b"a,b"[..], "text/csv");
+    let others =
+        (0..3).map(|_| Some(UserPart::Document(png("a.png")))).chain([Some(UserPart::Document(text))]);
+    let others = Message::User(UserMessage::new(others));
+    let beside = body(&request([files(0, 5), others]));
+    assert_eq!(roles(&beside), ["user"]);
 
-// bedrock.md 10: the limit is that of a message on the wire, which neighbours share
-#[test]
-fn neighbours_have_no_more_documents_together_than_one_message() {
-    let said = |text: &str, documents: Vec<Option<UserPart>>| {
-        let text = UserPart::text(text);
-        Message::User(UserMessage::new([text].into_iter().chain(documents)))
-    };
-    let files = |count: usize| {
-        (0..count).map(|at| pdf(&format!("{count}-{at}")).into()).collect::<Vec<Option<UserPart>>>()
-    };
-    let images = |count: usize| (0..count).map(|_| png("a.png").into()).collect::<Vec<Option<UserPart>>>();
-    let counts = |messages: Vec<Message>| {
-        let body = body(&with_tools(messages));
-        let messages = body["messages"].as_array().unwrap().iter();
-        let count = |message: &Value| {
-            let of = |kind: &str| kinds(message).iter().filter(|known| **known == kind).count();
-            (of("document"), of("image"))
-        };
-        messages.map(count).collect::<Vec<_>>()
-    };
-    assert_eq!(counts(vec![said("a", files(3)), said("b", files(2))]), [(5, 0)]);
-    assert_eq!(
-        counts(vec![said("a", files(3)), said("b", files(4)), said("c", files(1)), said("d", files(2))]),
-        [(3, 0), (0, 0), (5, 0), (0, 0), (2, 0)]
-    );
-    assert_eq!(
-        counts(vec![said("a", files(6)), said("b", files(5))]),
-        [(5, 0), (0, 0), (1, 0), (0, 0), (5, 0)]
-    );
-    assert_eq!(counts(vec![said("a", images(12)), said("b", images(9))]), [(0, 12), (0, 0), (0, 9)]);
-    assert_eq!(counts(vec![said("a", images(21))]), [(0, 20), (0, 0), (0, 1)]);
-    let again = vec![said("a", files(4)), Message::assistant("b"), said("c", files(4))];
-    assert_eq!(counts(again), [(4, 0), (0, 0), (4, 0)]);
-    let full = vec![said("a", files(5)), said("b", files(1)), Message::system("c"), said("d", files(4))];
-    assert_eq!(counts(full), [(5, 0), (0, 0), (5, 0)], "a message without documents has room everywhere");
-    // Beside results, too.
     let read = call(1, "files.read", "{}");
-    let seen = |count: usize| synthetic(images(count));
-    let results = results([ToolResult::ok(&read, "a")]);
-    let turn = vec![Message::user("a"), assistant([read.into()]), results, seen(15), seen(15)];
-    assert_eq!(counts(turn), [(0, 0), (0, 0), (0, 15), (0, 0), (0, 15)]);
+    let inside = |from: usize, count: usize| {
+        let documents = (from..from + count).map(|at| Some(UserPart::Document(pdf(&at.to_string()))));
+        results([routed(ToolResult::ok(&read, "a"), documents)])
+    };
+    for messages in [
+        vec![files(0, 6)],
+        vec![files(0, 3), Message::assistant("b"), files(3, 3)],
+        vec![files(0, 3), files(0, 3)],
+        vec![files(0, 4), assistant([read.clone().into()]), inside(4, 2)],
+    ] {
+        let error = encode(&with_tools(messages)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let words = "a request to Converse holds at most 5 documents, this one has 6";
+        assert!(error.message().ends_with(words), "{error}");
+    }
 }
 
 // bedrock.md (a) 6: the tools are declared as long as the history holds calls

@@ -244,6 +244,18 @@ fn caching_by_default_and_by_wish() {
     let result = attache_core::ToolResult::ok(&read, "x");
     let round = with_tools([Message::user("a"), assistant([read.into()]), results([result])]);
     assert_eq!(marked(&round.with_settings(options)), 4);
+    // And an hour may not stand behind the five minutes of it.
+    let long = |ttl: &str| {
+        let own = json!({"tools": [{"cachePoint": {"type": "default", "ttl": ttl}}]});
+        let options = ModelSettings::new().with_cache(CachePolicy::Long);
+        with_tools([Message::user("a")]).with_settings(options.with_extra_body("toolConfig", own))
+    };
+    assert_eq!(marked(&long("1h")), 2);
+    let mut request = long("5m");
+    assert_eq!(encode(&request).unwrap_err().kind(), ErrorKind::Unsupported);
+    request.settings.unsupported = Some(Unsupported::Degrade);
+    assert_eq!(encode(&request).unwrap().degradations[0].option, "cache");
+    assert!(!body(&request).to_string().contains("1h"));
     let short = || ModelSettings::new().with_cache(CachePolicy::Short);
     assert_eq!(try_with(LLAMA, short()), Err(ErrorKind::Unsupported));
     assert_eq!(try_with(LLAMA, lax(short())).unwrap().1, ["cache"]);

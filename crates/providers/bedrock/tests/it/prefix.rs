@@ -19,11 +19,11 @@ use attache_transport::Codec as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The messages at the time of each request, with documents where the model takes them: the results of one turn hold five
-/// at most.
+/// The messages at the time of each request, with documents where the model takes them: two inside the results of one
+/// turn, others beside them.
 fn conversation(steps: &[Step], model: &str) -> Vec<Vec<Arc<Message>>> {
     let codec = of(model);
-    Growing { takes: codec.capabilities(), most_inside: 5, call: &made, thought: &thought }.requests(steps)
+    Growing { takes: codec.capabilities(), most_inside: 2, call: &made, thought: &thought }.requests(steps)
 }
 
 fn made(step: u32, at: u32, made: &Made) -> ToolCall {

@@ -107,6 +107,49 @@ fn streamed_or_whole_is_the_same() {
     assert_eq!(streamed.usage.input_tokens, Some(9));
 }
 
+// bedrock.md 3: both members are demanded where the blocks go back.
+#[test]
+fn blocks_of_server_tools_without_pieces_are_complete() {
+    let call = json!({"toolUse": {"toolUseId": "s1", "name": "x", "type": "server_tool_use"}});
+    let result = json!({"toolResult": {"toolUseId": "s1", "type": "x_result"}});
+    let body = reply(&[start(0, &call), stop(0), start(1, &result), stop(1)], "end_turn");
+    let expected = [
+        r#"server_tool_use {"toolUse":{"toolUseId":"s1","name":"x","type":"server_tool_use","input":{}}}"#,
+        r#"toolResult {"toolResult":{"toolUseId":"s1","type":"x_result","content":[]}}"#,
+    ];
+    assert_eq!(shape(&completion(&body).message.parts), expected);
+}
+
+// bedrock.md 2
+#[test]
+fn what_the_caller_asked_to_be_told_is_metadata() {
+    let fields = json!({"stop_sequence": "END", "other": 1});
+    let beside = json!({"trace": {"guardrail": {"actionReason": "No."}}, "serviceTier": {"type": "flex"},
+        "performanceConfig": {"latency": "standard"}});
+    let usage = json!({"inputTokens": 9, "outputTokens": 5});
+    let mut last = beside.clone();
+    last["usage"] = usage;
+    let stopped = json!({"stopReason": "stop_sequence", "additionalModelResponseFields": fields});
+    let streamed = [delta(0, &text("a")), event("messageStop", &stopped), event("metadata", &last)].concat();
+    let mut whole = json!({"output": {"message": {"content": [text("a")]}}});
+    for (name, value) in [&stopped, &last].into_iter().flat_map(|part| part.as_object().unwrap()) {
+        whole[name] = value.clone();
+    }
+    let mut expected = json!({"stopSequence": "END", "additionalModelResponseFields": {"other": 1}});
+    expected.as_object_mut().unwrap().extend(beside.as_object().unwrap().clone());
+    for body in [streamed, whole.to_string().into_bytes()] {
+        let done = completion(&body);
+        assert_eq!(json!(done.message.metadata.entries()), expected);
+        assert_eq!((done.usage.input_tokens, done.message.text()), (Some(9), "a".to_owned()));
+    }
+    let plain = json!({"stop_sequence": null});
+    let plain =
+        [event("messageStop", &json!({"stopReason": "end_turn", "additionalModelResponseFields": plain}))];
+    assert!(
+        completion(&[plain.concat(), metadata()].concat()).message.metadata.get("stopSequence").is_none()
+    );
+}
+
 #[test]
 fn tools_have_their_own_names_again() {
     let body = reply(&[start(0, &tool("t1", "files_read")), stop(0)], "tool_use");
@@ -281,6 +324,10 @@ fn ends() {
         let done = completion(&reply(&blocks, word));
         let valid: Vec<bool> = done.message.tool_calls().map(|call| call.arguments.json().is_ok()).collect();
         assert_eq!(valid, [true, false], "{word}");
+        let whole = [start(0, &tool("t1", "a")), delta(0, &input("{\"x\":1}")), stop(0)];
+        let done = completion(&reply(&whole, word));
+        let is_kept = done.message.tool_calls().all(|call| call.arguments.json().is_ok());
+        assert_eq!(is_kept, word == "max_tokens", "{word}: a call that is whole is kept at the limit alone");
     }
 }
 

@@ -274,3 +274,13 @@ fn sampling_of_nova() {
     let options = ModelSettings::new().with_temperature(0.25).with_top_p(0.5).with_top_k(40);
     insta::assert_json_snapshot!(wire_for(&request([Message::user("a")]).with_settings(options), &of(NOVA)));
 }
+
+// bedrock.md 3
+#[test]
+fn the_last_text_has_no_white_space_behind_it_though_reasoning_that_stays_out_follows() {
+    let unsigned = || Some(AssistantPart::Reasoning(ReasoningPart::new("unsigned")));
+    let messages = [Message::user("a"), assistant([AssistantPart::text("b \n"), unsigned()])];
+    let claude = of("us.anthropic.claude-sonnet-4-5-20250929-v1:0");
+    let body = body_for(&request(messages), &claude);
+    assert_eq!(body["messages"][1]["content"], json!([{"text": "b"}]));
+}

@@ -30,12 +30,13 @@ pub(super) struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
-    /// Writes instructions; `false` if there are none.
-    pub(super) fn system(&self, message: &SystemMessage, out: &mut ItemWriter<'_>) -> bool {
+    /// Writes instructions that stand behind other messages, as words of the user: the API takes a turn of the system at
+    /// the start alone (cohere.md 3). `false` if there are none.
+    pub(super) fn instructions(&self, message: &SystemMessage, out: &mut ItemWriter<'_>) -> bool {
         if message.parts.is_empty() {
             return false;
         }
-        out.raw(r#"{"role":"system","content":"#);
+        out.raw(r#"{"role":"user","content":"#);
         joined(message.parts.iter().map(TextPart::text), "\n\n", out);
         out.raw("}");
         true

@@ -56,6 +56,27 @@ fn plain() {
     assert!(!format!("{encoded:?} {:?}", codec()).contains("canary"));
 }
 
+// cohere.md 3: the system's turn is the first, and there is one
+#[test]
+fn instructions_behind_other_messages_are_words_of_the_user() {
+    let system = |text: &str| Message::system(text).shared();
+    let request = ChatRequest::new([system("One."), system("Two."), user("Hi"), system("Now three.")]);
+    let expected = json!([
+        {"role": "system", "content": "One.\n\nTwo."},
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "Now three."},
+    ]);
+    assert_eq!(body(&codec(), &request)["messages"], expected);
+    // A conversation of which the beginning is gone may begin with them.
+    let transcript = Transcript::new();
+    let kept = |messages: Vec<Arc<Message>>| {
+        body(&codec(), &ChatRequest::new(messages).with_transcript(transcript.clone()))["messages"].clone()
+    };
+    let (late, asked) = (system("Now three."), user("So?"));
+    assert_eq!(kept(vec![user("Hi"), Arc::clone(&late), Arc::clone(&asked)])[1]["role"], "user");
+    assert_eq!(kept(vec![late, asked])[0], json!({"role": "system", "content": "Now three."}));
+}
+
 #[test]
 fn a_turn_with_tools() {
     let (rome, clock, gone) = (

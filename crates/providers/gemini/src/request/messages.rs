@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::documents::{self, text};
 use super::results;
-use crate::capabilities::{demands_signatures, is_same_model};
+use crate::capabilities::{demands_signatures, is_same_model, signs_all};
 use crate::codec::GenerateCodec;
 use crate::error::{Result, configuration, invalid_history};
 
@@ -59,7 +59,7 @@ pub(super) struct Renderer<'a> {
     pub(super) messages: &'a [Arc<Message>],
     /// System messages that stand in the system instruction.
     pub(super) leading: usize,
-    /// Of what all renderings depend on: see [`epoch`].
+    /// A mark of everything that all renderings depend on: see [`epoch`].
     pub(super) epoch: u64,
 }
 
@@ -68,7 +68,11 @@ pub(super) struct Renderer<'a> {
 pub(super) fn epoch(codec: &GenerateCodec, tools: &ToolSet) -> u64 {
     let renamed = tools.iter().filter(|(wire, tool)| *wire != wire_name(tool.name()));
     let renamed = renamed.flat_map(|(wire, tool)| [wire, tool.name()]);
-    let demands = if demands_signatures(codec.capabilities()) { "signed" } else { "" };
+    let demands = match (demands_signatures(codec.capabilities()), signs_all(codec.capabilities())) {
+        (false, false) => "",
+        (true, false) => "signed",
+        (_, true) => "all signed",
+    };
     let system = if codec.capabilities.system { "system" } else { "" };
     let texts = [codec.family(), codec.model(), demands, system].into_iter().chain(renamed);
     texts.fold(StableHash::new(), StableHash::text).finish()
@@ -146,15 +150,19 @@ impl Renderer<'_> {
         let calls: Vec<&ToolCall> = message.tool_calls().collect();
         let mut ids = if calls.is_empty() { Vec::new() } else { wire_ids(&calls, str::to_owned) }.into_iter();
         let mut is_first = true;
+        let signs_all = signs_all(self.codec.capabilities());
+        // The first part wants one that is no thought.
+        let mut wants_signature = signs_all;
         for part in &message.parts {
             match part {
                 AssistantPart::Text(part) => {
                     let replay = part.replay().and_then(|replay| self.replay(replay));
+                    let stand_in = std::mem::take(&mut wants_signature).then_some(STAND_IN);
                     comma(item);
                     item.raw(r#"{"text":"#);
                     let own = replay.as_ref().and_then(|replay| replay.text.as_deref());
                     item.string(own.unwrap_or(part.text()));
-                    end(replay.map(|replay| replay.signature).as_deref(), item);
+                    end(replay.as_ref().map(|replay| replay.signature.as_str()).or(stand_in), item);
                 }
                 // Thoughts that are not signed mean nothing to the model.
                 AssistantPart::Reasoning(part) => {
@@ -166,15 +174,20 @@ impl Renderer<'_> {
                 }
                 AssistantPart::ToolCall(call) => {
                     let id = ids.next();
+                    wants_signature = false;
                     self.call(call, id.as_deref(), std::mem::take(&mut is_first), item);
                 }
                 AssistantPart::Opaque(part)
                     if self.is_own(&part.replay) && !METADATA.contains(&part.kind.as_str()) =>
                 {
+                    wants_signature = false;
                     comma(item);
                     item.raw(part.replay.json().trim());
                 }
-                AssistantPart::Document(made) => self.made(made, item),
+                AssistantPart::Document(made) => {
+                    let is_first = std::mem::take(&mut wants_signature);
+                    self.made(made, signs_all, is_first, item);
+                }
                 // The data that means nothing to this model.
                 _ => {}
             }
@@ -183,7 +196,8 @@ impl Renderer<'_> {
 
     /// A document that a model made goes back as it was, with its signature if it is this model's; otherwise a note
     /// stands there.
-    fn made(&self, made: &MadeDocument, item: &mut ItemWriter<'_>) {
+    fn made(&self, made: &MadeDocument, signs_all: bool, is_first: bool, item: &mut ItemWriter<'_>) {
+        let stand_in = |wanted: bool| wanted.then_some(STAND_IN);
         let (document, media) = (&made.document, made.document.media_type());
         comma(item);
         match document.bytes().filter(|_| self.codec.capabilities().user.accepts(media)) {
@@ -193,10 +207,11 @@ impl Renderer<'_> {
                     &[Text(media.essence()), Base64(&bytes)],
                 );
                 let replay = made.replay.as_ref().and_then(|replay| self.replay(replay));
-                end(replay.map(|replay| replay.signature).as_deref(), item);
+                end(replay.as_ref().map(|replay| replay.signature.as_str()).or(stand_in(signs_all)), item);
             }
             None => {
-                item.fill(template!(r#"{"text":$}"#), &[Text(&note(document))]);
+                item.fill(template!(r#"{"text":$"#), &[Text(&note(document))]);
+                end(stand_in(is_first), item);
             }
         }
     }

@@ -66,10 +66,19 @@ pub(super) struct Candidate {
     /// The provider's message about the end; it may quote the model.
     pub(super) message: Option<String>,
     pub(super) url_context: Option<Box<RawValue>>,
-    pub(super) grounding: Option<Box<RawValue>>,
+    /// Each part of it as it came.
+    pub(super) grounding: Vec<Box<RawValue>>,
     pub(super) citations: Option<Box<RawValue>>,
+    /// The likelihood of its tokens, event by event.
+    pub(super) logprobs: Vec<Box<RawValue>>,
+    /// The harms that it was examined for; the last list that is not empty counts.
+    pub(super) ratings: Option<Box<RawValue>>,
+    /// With which a later request goes on with the reply.
+    pub(super) continuation: Option<String>,
     /// White space that was not handed out, since no text of this candidate has followed yet. `None` once one has.
     held: Option<String>,
+    /// The place of the words of sound among the pieces.
+    spoken: Option<usize>,
 }
 
 impl Candidate {
@@ -89,15 +98,20 @@ impl Candidate {
         }
         self.finish = given.finish_reason.filled().or_else(|| self.finish.take());
         self.message = given.finish_message.filled().or_else(|| self.message.take());
+        self.continuation = given.continuation_token.filled().or_else(|| self.continuation.take());
         for (kept, given) in [
             (&mut self.url_context, given.url_context_metadata),
-            (&mut self.grounding, given.grounding_metadata),
             (&mut self.citations, given.citation_metadata),
+            (&mut self.ratings, given.safety_ratings),
         ] {
-            if let Some(given) = given.filter(|raw| !is_empty_object(raw)) {
+            if let Some(given) = given.filter(|raw| !is_empty(raw)) {
                 *kept = Some(given.to_owned());
             }
         }
+        let is_last = |raw: &RawValue| self.grounding.last().is_some_and(|last| last.get() == raw.get());
+        let grounding = given.grounding_metadata.filter(|raw| !is_empty(raw) && !is_last(raw));
+        self.grounding.extend(grounding.map(RawValue::to_owned));
+        self.logprobs.extend(given.logprobs_result.map(RawValue::to_owned));
         Ok(())
     }
 
@@ -109,8 +123,7 @@ impl Candidate {
 
     /// True if it holds an answer.
     pub(super) fn has_text(&self) -> bool {
-        let is_text = |piece: &Piece| matches!(piece, Piece::Text(words) if !words.text.trim().is_empty());
-        self.pieces.iter().any(is_text)
+        self.pieces.iter().any(Piece::is_text)
     }
 
     /// True if it holds anything that must not get lost: beside answers and calls, parts of the provider.
@@ -131,6 +144,10 @@ impl Candidate {
                 let media_type = data.mime_type.filled().unwrap_or_default();
                 Some((made_document(&data.data.filled()?, &media_type)?, media_type))
             });
+            let spoken = part.audio_transcription.0.filter(|_| !part.thought.0);
+            if let Some(spoken) = spoken.and_then(|spoken| spoken.text.filled()) {
+                self.speak(&spoken, out);
+            }
             if let Some((document, media_type)) = made {
                 return match document.bytes() {
                     Some(samples) if signature.is_none() && is_bare_sound(&media_type) => {
@@ -167,6 +184,25 @@ impl Candidate {
             _ => return self.add(Piece::words(text, thought, None)),
         }
         Ok(())
+    }
+
+    /// Takes the words of sound, which are the text where there is no other. They stand before the sound, whose pieces
+    /// stay together.
+    fn speak(&mut self, spoken: &str, out: &mut ChunkSink) {
+        let others = self.pieces.iter().enumerate().filter(|(at, _)| Some(*at) != self.spoken);
+        if others.map(|(_, piece)| piece).any(Piece::is_text) {
+            return;
+        }
+        self.show(spoken, false, out);
+        match self.spoken.and_then(|at| self.pieces.get_mut(at)) {
+            Some(Piece::Text(words)) => words.text.push_str(spoken),
+            _ => {
+                let is_made = |piece: &Piece| matches!(piece, Piece::Sound { .. } | Piece::Document { .. });
+                let at = self.pieces.iter().position(is_made).unwrap_or(self.pieces.len());
+                self.pieces.insert(at, Piece::words(Cow::Borrowed(spoken), false, None));
+                self.spoken = Some(at);
+            }
+        }
     }
 
     /// Hands out text. White space waits for the text of this candidate that it stands before.
@@ -234,6 +270,11 @@ impl Piece {
         let words = Words { text: text.into_owned(), signature };
         if thought { Self::Thought(words) } else { Self::Text(words) }
     }
+
+    /// True of a text that says something.
+    fn is_text(&self) -> bool {
+        matches!(self, Self::Text(words) if !words.text.trim().is_empty())
+    }
 }
 
 impl Call {
@@ -269,7 +310,8 @@ fn is_bare_sound(media_type: &str) -> bool {
     ["audio/l16", "audio/pcm"].iter().any(|bare| essence.eq_ignore_ascii_case(bare))
 }
 
-fn is_empty_object(raw: &RawValue) -> bool {
+/// True of an object or a list without anything.
+fn is_empty(raw: &RawValue) -> bool {
     let mut bytes = raw.get().bytes().filter(|byte| !byte.is_ascii_whitespace());
-    (bytes.next(), bytes.next()) == (Some(b'{'), Some(b'}'))
+    matches!((bytes.next(), bytes.next()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }

@@ -1,15 +1,16 @@
 //! The message that the candidates of a reply make.
 
-use attache_core::message::{MadeDocument, OpaquePart, ReplayData};
+use attache_core::message::{MadeDocument, Metadata, OpaquePart, ReplayData};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Document, FinishReason, ReasoningPart, TextPart, ToolCall,
 };
 use attache_transport::{ChunkSink, Reading};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::candidate::{Call, Candidate, Piece, Words, is_known};
-use super::citations;
+use super::{citations, grounding};
 
 /// The members that go back with a part: its signature and, where the part reads differently here, its own text.
 #[derive(Serialize)]
@@ -32,6 +33,8 @@ pub(super) struct Message<'a> {
     /// The model called what it was not to call.
     unexpected: bool,
     has_text: bool,
+    logprobs: Vec<Value>,
+    metadata: Metadata,
 }
 
 impl<'a> Message<'a> {
@@ -45,6 +48,8 @@ impl<'a> Message<'a> {
             stopped: cut || matches!(reason, Some(FinishReason::ContentFilter | FinishReason::Error)),
             unexpected: finish == Some("UNEXPECTED_TOOL_CALL"),
             has_text: false,
+            logprobs: Vec::new(),
+            metadata: Metadata::new(),
         }
     }
 
@@ -91,13 +96,23 @@ impl<'a> Message<'a> {
         }
         for (kind, raw) in [
             ("urlContextMetadata", candidate.url_context),
-            ("groundingMetadata", candidate.grounding),
+            ("groundingMetadata", grounding::merged(candidate.grounding)),
             ("citationMetadata", candidate.citations),
         ] {
             if let Some(raw) = raw {
                 self.opaque(kind.to_owned(), raw);
             }
         }
+        // A token that came before the end is no place to go on from once the reply is complete.
+        let is_open = candidate.finish.as_deref().is_none_or(|word| word == CONTINUATION);
+        self.tell("continuationToken", candidate.continuation.filter(|_| is_open).map(Value::String));
+        if candidate.finish.as_deref().map(finish_reason) == Some(FinishReason::ContentFilter) {
+            self.tell("finishMessage", candidate.message.map(Value::String));
+            let ratings = candidate.ratings.and_then(|raw| serde_json::from_str(raw.get()).ok());
+            self.tell("safetyRatings", ratings);
+        }
+        self.logprobs
+            .extend(candidate.logprobs.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()));
     }
 
     /// The message. White space that found no text behind it joins the last one, so that the message reads as it was
@@ -123,7 +138,17 @@ impl<'a> Message<'a> {
         }
         let mut message = AssistantMessage::new(self.parts.into_iter().map(Some));
         citations::read(&mut message);
+        message.metadata = self.metadata;
+        if !self.logprobs.is_empty() {
+            message.metadata = message.metadata.with("logprobs", self.logprobs);
+        }
         message
+    }
+
+    fn tell(&mut self, name: &str, value: Option<Value>) {
+        if let Some(value) = value {
+            self.metadata = std::mem::take(&mut self.metadata).with(name, value);
+        }
     }
 
     fn text(&mut self, words: Words) {
@@ -216,12 +241,15 @@ struct Signed {
     signature: String,
 }
 
+/// The reason of a reply that reached the tokens of one request and can be gone on with.
+const CONTINUATION: &str = "CONTINUATION";
+
 /// The meaning of a `finishReason`. Unknown ones are kept in the provider's word.
 pub(super) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "STOP" => FinishReason::Stop,
         // The reply hit the limit of one request, and is not complete.
-        "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
+        "MAX_TOKENS" | CONTINUATION => FinishReason::Length,
         "SAFETY"
         | "RECITATION"
         | "BLOCKLIST"

@@ -52,7 +52,11 @@ impl<'a> Delta<'a> {
                 _ => cursor.skip(),
             }),
             b"finishReason" | b"finishMessage" => cursor.nothing(),
-            b"urlContextMetadata" | b"groundingMetadata" | b"citationMetadata" => cursor.null(),
+            b"urlContextMetadata"
+            | b"groundingMetadata"
+            | b"citationMetadata"
+            | b"logprobsResult"
+            | b"continuationToken" => cursor.null(),
             _ => cursor.skip(),
         })
     }
@@ -80,7 +84,7 @@ impl<'a> Delta<'a> {
 pub(crate) struct Chunk<'a> {
     #[serde(borrow)]
     pub(crate) candidates: List<Object<Candidate<'a>>>,
-    pub(crate) prompt_feedback: Object<Feedback<'a>>,
+    pub(crate) prompt_feedback: Option<&'a RawValue>,
     pub(crate) usage_metadata: Option<&'a RawValue>,
     pub(crate) model_version: Text<'a>,
     pub(crate) response_id: Text<'a>,
@@ -106,6 +110,9 @@ pub(crate) struct Candidate<'a> {
     pub(crate) url_context_metadata: Option<&'a RawValue>,
     pub(crate) grounding_metadata: Option<&'a RawValue>,
     pub(crate) citation_metadata: Option<&'a RawValue>,
+    pub(crate) logprobs_result: Option<&'a RawValue>,
+    pub(crate) safety_ratings: Option<&'a RawValue>,
+    pub(crate) continuation_token: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -125,6 +132,15 @@ pub(crate) struct Part<'a> {
     pub(crate) thought_signature: Text<'a>,
     pub(crate) function_call: Option<&'a RawValue>,
     pub(crate) inline_data: Option<&'a RawValue>,
+    pub(crate) audio_transcription: Object<Transcription<'a>>,
+}
+
+/// The words of a part of sound.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Transcription<'a> {
+    #[serde(borrow)]
+    pub(crate) text: Text<'a>,
 }
 
 /// A string, possibly empty; nothing where the member is something else, numbers among it.
@@ -168,8 +184,19 @@ pub(crate) fn read<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
 
 /// The member that tells of what kind a part is: its data, not what stands beside the data.
 pub(crate) fn kind_of_part(raw: &RawValue) -> Option<String> {
-    const BESIDE: [&str; 5] =
-        ["thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"];
+    const BESIDE: [&str; 11] = [
+        "thought",
+        "thoughtSignature",
+        "videoMetadata",
+        "mediaResolution",
+        "partMetadata",
+        "audioTranscription",
+        "mediaProcessing",
+        "speechMetadata",
+        "documentMetadata",
+        "spreadsheetMetadata",
+        "audioMetadata",
+    ];
     struct First;
     impl<'de> Visitor<'de> for First {
         type Value = Option<String>;

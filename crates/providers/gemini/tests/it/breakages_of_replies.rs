@@ -303,6 +303,34 @@ fn filtered_calls_are_kept_and_not_run() {
     }
 }
 
+// gemini.md 7
+#[test]
+fn why_an_answer_was_filtered_is_metadata() {
+    let ratings =
+        |blocked: bool| json!([{"category": "HARM_CATEGORY_DANGEROUS_CONTENT", "blocked": blocked}]);
+    let said = |finish: Option<&str>, blocked: bool| {
+        json!({"content": {"parts": [{"text": "x"}]}, "finishReason": finish, "safetyRatings": ratings(blocked),
+            "finishMessage": finish.map(|_| "Blocked: dangerous content")})
+    };
+    let stream = sse(&[candidates(&[said(None, false)]), candidates(&[said(Some("SAFETY"), true)])]);
+    for completion in [whole(&candidates(&[said(Some("SAFETY"), true)])), completion(&stream)] {
+        assert_eq!(completion.finish_reason, FinishReason::ContentFilter);
+        let metadata = &completion.message.metadata;
+        assert_eq!(metadata.get("finishMessage"), Some(&json!("Blocked: dangerous content")));
+        assert_eq!(metadata.get("safetyRatings"), Some(&ratings(true)));
+    }
+    let mut last = said(Some("SAFETY"), true);
+    last["safetyRatings"] = json!([]);
+    let late = completion(&sse(&[candidates(&[said(None, true)]), candidates(&[last])]));
+    assert_eq!(late.message.metadata.get("safetyRatings"), Some(&ratings(true)));
+    assert!(whole(&candidates(&[said(Some("STOP"), false)])).message.metadata.is_empty());
+    let bare = json!({"finishReason": "SAFETY", "safetyRatings": [], "content": {"parts": [{"text": "x"}]}});
+    assert!(whole(&candidates(&[bare])).message.metadata.is_empty());
+    let prompt = json!({"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": ratings(true)}});
+    let body = failure(prompt.to_string().as_bytes()).response_body().map(str::to_owned);
+    assert!(body.unwrap().contains("HARM_CATEGORY_DANGEROUS_CONTENT"));
+}
+
 // gemini.md 4: signatures are never moved, and parts that carry them never joined
 #[test]
 fn signatures_stay_with_their_parts() {

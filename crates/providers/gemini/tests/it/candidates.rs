@@ -9,8 +9,8 @@
 )]
 
 use crate::common::*;
-use attache_core::citation::Source;
-use attache_core::{FinishReason, StreamChunk};
+use attache_core::citation::{AnswerSpan, Source};
+use attache_core::{AssistantPart, FinishReason, StreamChunk};
 use serde_json::{Value, json};
 
 fn candidate(index: u64, parts: &Value, finish: &str) -> Value {
@@ -134,4 +134,80 @@ fn images_that_a_search_found_are_cited() {
     let page =
         |url: &str, title: Option<&str>| Source::Url { url: url.to_owned(), title: title.map(str::to_owned) };
     assert_eq!(cited, [page("https://a/page", Some("A")), page("https://b/x.png", None)]);
+}
+
+// gemini.md 8
+#[test]
+fn grounding_of_several_events_is_one() {
+    let web = |name: &str| json!({"web": {"uri": format!("https://{name}"), "title": name}});
+    let support =
+        |text: &str, index: u64| json!({"segment": {"text": text}, "groundingChunkIndices": [index]});
+    let event = |text: &str, grounding: Value| {
+        candidates(&[json!({"content": {"parts": [{"text": text}]}, "groundingMetadata": grounding})])
+    };
+    let end = || candidates(&[json!({"finishReason": "STOP"})]);
+    let first = json!({"webSearchQueries": ["q"], "searchEntryPoint": {"renderedContent": "1"},
+        "groundingChunks": [web("a"), web("b")], "groundingSupports": [support("Red", 0)]});
+    let new = json!({"webSearchQueries": ["q", "r"], "searchEntryPoint": {"renderedContent": "2"},
+        "groundingChunks": [web("c")], "groundingSupports": [support("Blue", 2), support("Blue", 1)]});
+    // Servers that say everything again, or nothing new.
+    let all = json!({"webSearchQueries": ["q", "r"], "searchEntryPoint": {"renderedContent": "2"},
+        "groundingChunks": [web("a"), web("b"), web("c")],
+        "groundingSupports": [support("Red", 0), support("Blue", 2), support("Blue", 1)]});
+    let supports = json!({"groundingChunks": null, "groundingSupports": [support("Blue", 1)], "searchEntryPoint": {"renderedContent": "2"}});
+    for later in [vec![new.clone()], vec![new, supports], vec![all.clone()], vec![all.clone(), all.clone()]] {
+        let mut events = vec![event("Red, ", first.clone()), event("Blue", json!({}))];
+        events.extend(later.into_iter().map(|grounding| event("", grounding)));
+        events.push(end());
+        let message = completion(&sse(&events)).message;
+        let cited: Vec<_> = message
+            .citations
+            .iter()
+            .map(|citation| match (&citation.source, citation.in_answer) {
+                (Source::Url { url, .. }, Some(AnswerSpan::Claim(span))) => {
+                    (url.as_str(), span.of("Red, Blue").unwrap())
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(cited, [("https://a", "Red"), ("https://c", "Blue"), ("https://b", "Blue")]);
+        let kept = message.parts.iter().find_map(|part| match part {
+            AssistantPart::Opaque(part) if part.kind == "groundingMetadata" => Some(part.replay.json()),
+            _ => None,
+        });
+        assert_eq!(serde_json::from_str::<Value>(kept.unwrap()).unwrap(), all);
+    }
+}
+
+// gemini.md 7
+#[test]
+fn the_likelihood_of_tokens_is_metadata() {
+    let of = |token: &str| json!({"chosenCandidates": [{"token": token, "logProbability": -0.5}]});
+    let one = |text: &str, finish: Option<&str>| json!({"content": {"parts": [{"text": text}]}, "finishReason": finish, "logprobsResult": of(text)});
+    let streamed = completion(&sse(&[candidates(&[one("a", None)]), candidates(&[one("b", Some("STOP"))])]));
+    assert_eq!(streamed.message.metadata.get("logprobs"), Some(&json!([of("a"), of("b")])));
+    assert_eq!(streamed.message.text(), "ab");
+    let whole = whole(&candidates(&[one("a", Some("STOP"))])).message;
+    assert_eq!(whole.metadata.get("logprobs"), Some(&json!([of("a")])));
+}
+
+// gemini.md 7
+#[test]
+fn a_reply_that_can_be_gone_on_with_says_how() {
+    let one = |text: &str, finish: Option<&str>, token: Option<&str>| json!({"content": {"parts": [{"text": text}]}, "finishReason": finish, "continuationToken": token});
+    let cut = |token| one("b", Some("CONTINUATION"), token);
+    let stream = |all: &[Value]| {
+        let events: Vec<Value> = all.iter().map(|one| candidates(std::slice::from_ref(one))).collect();
+        completion(&sse(&events))
+    };
+    for (reply, token) in [
+        (whole(&candidates(&[cut(Some("dG9r"))])), Some("dG9r")),
+        (stream(&[one("a", None, Some("b2xk")), cut(Some("dG9r"))]), Some("dG9r")),
+        (stream(&[one("a", None, Some("b2xk")), cut(None)]), Some("b2xk")),
+        (stream(&[one("a", None, Some("b2xk")), one("b", Some("STOP"), None)]), None),
+    ] {
+        assert_eq!(reply.message.metadata.get("continuationToken"), token.map(|token| json!(token)).as_ref());
+        let expected = if token.is_some() { FinishReason::Length } else { FinishReason::Stop };
+        assert_eq!(reply.finish_reason, expected);
+    }
 }

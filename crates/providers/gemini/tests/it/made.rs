@@ -6,7 +6,10 @@
     reason = "a broken expectation is a failed test"
 )]
 
-use attache_core::{AssistantPart, ChatRequest, FinishReason, Message, ModelSettings};
+use attache_core::message::MadeDocument;
+use attache_core::{
+    AssistantMessage, AssistantPart, ChatRequest, Document, FinishReason, Message, ModelSettings, StreamChunk,
+};
 use attache_gemini::GenerateCodec;
 use attache_transport::{Ask, Codec as _, replay};
 use http::{HeaderMap, StatusCode};
@@ -86,6 +89,58 @@ fn sound_that_comes_in_pieces_is_one_document() {
     assert_eq!(read(&[many.concat(), end])[0].len(), 40_000);
 }
 
+// gemini.md 7
+#[test]
+fn the_words_of_sound_are_the_text_where_there_is_none() {
+    let sound = |words: Option<&str>| {
+        let mut part = json!({"inlineData": {"mimeType": "audio/L16;rate=24000", "data": "AAE="}});
+        part["audioTranscription"] = json!(words.map(|text| json!({"text": text, "finished": false})));
+        part
+    };
+    let read = |parts: &[Value]| {
+        let mut events: Vec<Value> = parts
+            .iter()
+            .map(|part| json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]}))
+            .collect();
+        events.push(json!({"candidates": [{"finishReason": "STOP"}]}));
+        let streamed: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let whole = json!({"candidates": [{"finishReason": "STOP", "content": {"parts": parts}}]});
+        let codec = GenerateCodec::new("gemini-2.5-flash-preview-tts");
+        let [streamed, whole] = [streamed, whole.to_string()].map(|body| {
+            let replay = replay(&codec, StatusCode::OK, &HeaderMap::new(), [body]);
+            assert!(replay.error.is_none(), "{:?}", replay.error);
+            let told: String = replay
+                .chunks
+                .iter()
+                .filter_map(|chunk| match chunk {
+                    StreamChunk::Content(piece) => Some(piece.as_str()),
+                    _ => None,
+                })
+                .collect();
+            let message = replay.completion.message;
+            assert_eq!(told, message.text());
+            let sizes: Vec<_> = message.documents().map(|made| made.bytes().unwrap().len() - 44).collect();
+            (told, sizes)
+        });
+        assert_eq!(streamed, whole);
+        whole
+    };
+    let spoken = [sound(None), sound(Some("Good")), sound(Some(" morning.")), sound(None)];
+    assert_eq!(read(&spoken), ("Good morning.".to_owned(), vec![8]), "one document with its words");
+    let apart = [sound(None), json!({"audioTranscription": {"text": "Good."}}), sound(None)];
+    assert_eq!(read(&apart), ("Good.".to_owned(), vec![4]));
+    let word = |text: &str| json!({"audioTranscription": {"text": text}});
+    let thought = json!({"text": "hm", "thought": true});
+    let between = [word("Good"), thought, word(" morning"), word(", Ann."), sound(None)];
+    assert_eq!(read(&between), ("Good morning, Ann.".to_owned(), vec![2]));
+    let blank = [sound(Some(" ")), json!({"text": "Hi."}), sound(Some("Hi."))];
+    assert_eq!(read(&blank).0, " Hi.");
+    let own = [json!({"text": "Hi."}), sound(Some("Hi."))];
+    assert_eq!(read(&own), ("Hi.".to_owned(), vec![2]));
+    let behind = [sound(Some("One")), json!({"text": " two"}), sound(Some(" three"))];
+    assert_eq!(read(&behind), ("One two".to_owned(), vec![2, 2]));
+}
+
 // gemini.md 8; the head is that of https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html
 #[test]
 fn sound_of_a_known_rate_is_a_file_that_can_be_played() {
@@ -121,4 +176,47 @@ fn an_image_goes_back_as_it_came_and_to_others_without_its_signature() {
     let stored = sent(&own, serde_json::from_str(&json).unwrap());
     assert!(stored[1]["text"].as_str().unwrap().contains("image/png"), "{stored}");
     assert!(matches!(answered().parts[1], AssistantPart::Document(_)));
+}
+
+// gemini.md 4: Gemini 3's image models refuse what they are told that they said and drew, unless it is signed.
+#[test]
+fn image_models_get_a_signature_on_the_first_part_and_on_each_image() {
+    const STAND_IN: &str = "skip_thought_signature_validator";
+    let image = |signature: Option<&str>| {
+        let mut part = json!({"inlineData": {"mimeType": "image/png", "data": PNG}});
+        part.as_object_mut().unwrap().extend(signature.map(|it| ("thoughtSignature".to_owned(), json!(it))));
+        part
+    };
+    let here = |signature: Option<&str>| {
+        let mut part = json!({"text": "Here."});
+        part.as_object_mut().unwrap().extend(signature.map(|it| ("thoughtSignature".to_owned(), json!(it))));
+        part
+    };
+    // An image that another model drew.
+    let foreign = || Message::Assistant(answered());
+    for model in ["gemini-3-pro-image-preview", "gemini-3.1-flash-image"] {
+        let codec = GenerateCodec::new(model);
+        let parts = json!([here(Some(STAND_IN)), image(Some(STAND_IN))]);
+        assert_eq!(sent(&codec, foreign()), parts, "{model}");
+        let said = sent(&codec, Message::assistant("Here."));
+        assert_eq!(said, json!([here(Some(STAND_IN))]), "{model}");
+        let vertex = GenerateCodec::vertex(model).with_project("p", "global");
+        assert_eq!(sent(&vertex, foreign()), json!([here(None), image(None)]), "{model}");
+    }
+    // Its own signatures go back, and texts behind the first part need none.
+    let model = "gemini-3-pro-image-preview";
+    let body = json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
+        {"text": "Hm.", "thought": true}, image(Some("one")), {"text": "And"}, {"text": " another", "thoughtSignature": "two"},
+        image(None)]}}]});
+    let codec = GenerateCodec::new(model);
+    let reply = replay(&codec, StatusCode::OK, &HeaderMap::new(), [body.to_string()]);
+    let parts = sent(&codec, Message::Assistant(reply.completion.message));
+    let expected = json!([image(Some("one")), {"text": "And"}, {"text": " another", "thoughtSignature": "two"},
+        image(Some(STAND_IN))]);
+    assert_eq!(parts, expected);
+    // A note in the place of the first image is signed, too.
+    let drawn =
+        AssistantMessage::new([MadeDocument::new(Document::from_bytes(&b"RIFF"[..], "audio/wav")).into()]);
+    let note = sent(&codec, Message::Assistant(drawn));
+    assert_eq!((note[0]["thoughtSignature"].as_str(), note[0].get("text").is_some()), (Some(STAND_IN), true));
 }

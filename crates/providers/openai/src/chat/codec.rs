@@ -19,7 +19,9 @@ pub type OpenAiChat = HttpModel<ChatCodec>;
 ///
 /// An answer without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty
 /// message: whether that is an error is the caller's policy. One that failed on the server's side before it said
-/// anything, and said so only as its finish reason, is an error that may be retried.
+/// anything, and said so only as its finish reason, is an error that may be retried. How likely the tokens were, where
+/// `extra_body` asks for it, is the entry `logprobs` of the message's metadata, a list with an item for each token; so is
+/// `moderation`, as it came.
 ///
 /// ```
 /// use attache_core::{ChatRequest, Message, ModelSettings};

@@ -3,6 +3,7 @@
 pub(super) mod wire;
 
 use attache_core::assembler::{ToolCallAssembler, ToolCallFragment};
+use attache_core::message::Metadata;
 use attache_core::{
     AssistantMessage, AssistantPart, Completion, FinishReason, RawUsage, ReasoningPart, ToolCall, Usage,
 };
@@ -12,10 +13,7 @@ use serde_json::{Map, Value};
 
 use self::wire::{Call, Line};
 use crate::error::{self, Result, is_set, too_many};
-use crate::response::finish_reason;
-
-/// The most tool calls of one reply.
-const MAX_CALLS: usize = 1_000;
+use crate::response::{LOGPROBS, MAX_CALLS, finish_reason};
 
 /// A reply, assembled from its lines.
 #[derive(Debug, Default)]
@@ -27,6 +25,7 @@ pub(super) struct Reply {
     calls: ToolCallAssembler,
     finish: Option<String>,
     usage: Usage,
+    logprobs: Vec<Value>,
     /// A line with something of a reply came.
     pub(super) seen: bool,
 }
@@ -43,6 +42,9 @@ impl Reply {
         self.seen |= line.message.0.is_some() || line.is_last();
         if self.model.is_none() {
             self.model = line.model.get().map(str::to_owned);
+        }
+        if let Some(logprobs) = line.logprobs {
+            self.logprobs.extend(serde_json::from_str::<Vec<Value>>(logprobs.get()).unwrap_or_default());
         }
         if let Some(message) = &line.message.0 {
             // The last line has a piece, or all of it once more.
@@ -124,7 +126,10 @@ impl Reply {
                 ToolCall::new(name, call.arguments).with_id(call.id).with_provider_id(call.provider_id);
             call.into()
         });
-        let message = AssistantMessage::new([thinking, text].into_iter().chain(calls));
+        let mut message = AssistantMessage::new([thinking, text].into_iter().chain(calls));
+        if !self.logprobs.is_empty() {
+            message.metadata = Metadata::new().with(LOGPROBS, std::mem::take(&mut self.logprobs));
+        }
         let reason = self.finish.as_deref().map_or(FinishReason::Stop, finish_reason);
         let reason = reason.for_message(message.has_tool_calls());
         let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));

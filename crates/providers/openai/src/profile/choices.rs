@@ -84,7 +84,7 @@ words! {
         Always,
     }
 
-    /// The meaning of `<think>` tags at the start of an answer (openai.md D 64).
+    /// The meaning of `<think>` and `<thought>` tags at the start of an answer (openai.md C.18, D 64).
     ThinkTags {
         /// Text like any other.
         Text,

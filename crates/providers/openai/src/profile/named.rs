@@ -1,9 +1,11 @@
 //! The profiles by name: bundled, and those of a configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use attache_core::json::{insert_member, merge_members, table_lines};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -162,26 +164,22 @@ fn add_members(section: &str, members: &mut Table) {
     }
 }
 
-/// The lines of a bundled profile.
+/// The lines of a bundled profile. A start looks through the whole file for them, many bytes at once.
 fn section(name: &str) -> Option<&'static str> {
-    let begins =
-        |line: &str| line.strip_prefix('[').and_then(|head| head.split(['.', ']']).next()) == Some(name);
-    let mut from = 0;
-    for line in BUNDLED_TEXT.split_inclusive('\n') {
-        if begins(line) {
-            let rest = BUNDLED_TEXT.get(from..)?;
-            let others = rest.match_indices("\n[").find(|(at, _)| !rest.get(at + 1..).is_some_and(begins));
-            return rest.get(..others.map_or(rest.len(), |(at, _)| at + 1));
-        }
-        from += line.len();
-    }
-    None
+    let is_own = |at: &usize| {
+        let head = BUNDLED_TEXT.get(*at..).and_then(|text| text.strip_prefix('[')?.strip_prefix(name));
+        head.is_some_and(|rest| rest.starts_with(['.', ']']))
+    };
+    let mut heads = iter::once(0).chain(memmem::find_iter(BUNDLED_TEXT.as_bytes(), "\n[").map(|at| at + 1));
+    let begin = heads.find(is_own)?;
+    let end = heads.find(|at| !is_own(at)).unwrap_or(BUNDLED_TEXT.len());
+    BUNDLED_TEXT.get(begin..end)
 }
 
-/// The name of the profile that one is like.
+/// The name of the profile that one is like: its first member.
 fn like(section: &str) -> Option<&str> {
-    let line = section.lines().find_map(|line| line.strip_prefix("like = \""))?;
-    line.split('"').next()
+    let (_, members) = section.split_once('\n')?;
+    Some(members.strip_prefix("like = \"")?.split_once('"')?.0)
 }
 
 /// The entry with what it is like below it.

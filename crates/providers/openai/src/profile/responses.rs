@@ -34,6 +34,9 @@ pub struct ResponsesRules {
     /// True if the calls of a turn stand behind its texts and reasoning, since the server takes a call with anything
     /// behind it for unanswered. (openai.md C.1, D 3)
     pub calls_last: bool,
+    /// True if an item `custom_tool_call` asks for a tool to be run; otherwise the server has run it, and the item does
+    /// not go back. (openai.md C.8)
+    pub custom_calls: bool,
     /// True if a summary is asked for where reasoning is.
     pub summaries: bool,
     /// True if tools say that they are not strict, which OpenAI would try to make of them otherwise. (openai.md B.4)
@@ -55,6 +58,7 @@ impl Default for ResponsesRules {
             reasoning: ReasoningItems::default(),
             item_ids: ItemIds::default(),
             calls_last: false,
+            custom_calls: true,
             summaries: true,
             explicit_strict: true,
             text_format: true,

@@ -50,6 +50,16 @@ impl<'a> Writer<'a> {
         self.members.insert(name.to_owned(), value.into());
     }
 
+    /// The reason for which no sampling options are taken: some models have none while they reason, some never.
+    /// (openai.md A.6)
+    pub(crate) fn no_sampling(&self, reasons: bool) -> Option<&'static str> {
+        match (self.capabilities.sampling, self.capabilities.sampling_without_reasoning) {
+            (false, false) => Some("the model has a fixed one"),
+            (false, true) if reasons => Some("it has none while the model reasons"),
+            _ => None,
+        }
+    }
+
     /// Says whether several calls may come in one reply.
     pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<()> {
         let option = "parallel_tool_calls";

@@ -77,14 +77,17 @@ fn of_block(block: &Beside<'_>) -> Vec<Citation> {
 }
 
 fn annotated(annotation: &Value, said: &str) -> Option<Citation> {
-    // Chat Completions has the members in an object of the type's name.
-    let of = annotation.get("url_citation").unwrap_or(annotation);
+    // Chat Completions has the members in an object of the type's name. The latter two are Groq's (openai.md C.7).
+    let names = ["url_citation", "document_citation", "function_citation"];
+    let of = names.iter().find_map(|name| annotation.get(*name)).unwrap_or(annotation);
     let span = number(of, "start_index").zip(number(of, "end_index"));
     let marker = span.and_then(|(start, end)| locate(said, start, end, None)).map(AnswerSpan::Marker);
-    let id = text(of, "file_id").map(str::to_owned);
+    let id = ["file_id", "document_id", "tool_call_id"].iter().find_map(|name| text(of, name));
     let source = match (text(of, "url"), id) {
         (Some(url), _) => page(url, text(of, "title")),
-        (None, Some(id)) => Source::Foreign { id, title: text(of, "filename").map(str::to_owned) },
+        (None, Some(id)) => {
+            Source::Foreign { id: id.to_owned(), title: text(of, "filename").map(str::to_owned) }
+        }
         (None, None) => return None,
     };
     Some(native(source).with_answer_span(marker).with_quote(text(of, "content")))

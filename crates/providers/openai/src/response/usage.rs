@@ -13,6 +13,8 @@ struct Wire {
     completion_tokens: Count,
     total_tokens: Count,
     prompt_tokens_details: Object<InputDetails>,
+    /// The same at Mistral. (openai.md C.6)
+    prompt_token_details: Object<InputDetails>,
     completion_tokens_details: Object<OutputDetails>,
     input_tokens: Count,
     output_tokens: Count,
@@ -22,6 +24,9 @@ struct Wire {
     num_cached_tokens: Count,
     prompt_cache_hit_tokens: Count,
     prompt_cache_miss_tokens: Count,
+    /// Claude's names, which gateways put beside the others' counts. (openai.md C.19)
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
     reasoning_tokens: Count,
 }
 
@@ -30,6 +35,9 @@ struct Wire {
 struct InputDetails {
     cached_tokens: Count,
     cache_write_tokens: Count,
+    /// The same at LiteLLM and in Qwen's way. (openai.md C.5, C.19)
+    cache_creation_tokens: Count,
+    cache_creation_input_tokens: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,10 +56,14 @@ pub(crate) fn normalise(raw: RawUsage, reasoning_in_total: bool) -> Usage {
         .ok()
         .and_then(|object| object.0)
         .unwrap_or_default();
-    let inner = wire.prompt_tokens_details.0.or(wire.input_tokens_details.0).unwrap_or_default();
+    let inner = wire.prompt_tokens_details.0.or(wire.input_tokens_details.0);
+    let inner = inner.or(wire.prompt_token_details.0).unwrap_or_default();
     let outer = wire.completion_tokens_details.0.or(wire.output_tokens_details.0).unwrap_or_default();
+    let created = inner.cache_creation_tokens.0.or(inner.cache_creation_input_tokens.0);
+    let created = created.or(wire.cache_creation_input_tokens.0);
     let hit = wire.prompt_cache_hit_tokens.0;
     let cached = inner.cached_tokens.0.or(wire.cached_tokens.0).or(wire.num_cached_tokens.0).or(hit);
+    let cached = cached.or(wire.cache_read_input_tokens.0);
     let split = || Some(hit?.saturating_add(wire.prompt_cache_miss_tokens.0?));
     let input = wire.prompt_tokens.0.or(wire.input_tokens.0).or_else(split);
     let written = wire.completion_tokens.0.or(wire.output_tokens.0);
@@ -67,7 +79,7 @@ pub(crate) fn normalise(raw: RawUsage, reasoning_in_total: bool) -> Usage {
     });
     Usage::new(input, output)
         .with_cached_tokens(cached)
-        .with_cache_write_tokens(inner.cache_write_tokens.0)
+        .with_cache_write_tokens(inner.cache_write_tokens.0.or(created))
         .with_reasoning_tokens(reasoning)
         .with_raw(raw)
 }
@@ -114,6 +126,20 @@ mod tests {
         assert_eq!(normalise(even, true).with_raw(None), Usage::new(10, 5));
     }
 
+    // openai.md C.5, C.19
+    #[test]
+    fn writes_to_a_cache_have_several_names() {
+        for name in ["cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens"] {
+            let json = format!(
+                r#"{{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{{"cached_tokens":4,"{name}":2}}}}"#
+            );
+            let expected = Usage::new(10, 5).with_cached_tokens(4).with_cache_write_tokens(2);
+            assert_eq!(counts(&json), expected, "{name}");
+        }
+        let all = r#"{"prompt_tokens":10,"prompt_tokens_details":{"cache_write_tokens":3,"cache_creation_tokens":2}}"#;
+        assert_eq!(counts(all).cache_write_tokens, Some(3));
+    }
+
     // openai.md D 58, C.1, C.4
     #[test]
     fn d58_counts_in_other_places() {
@@ -129,6 +155,20 @@ mod tests {
             counts(r#"{"prompt_tokens":9,"completion_tokens":1,"num_cached_tokens":0}"#),
             Usage::new(9, 1).with_cached_tokens(0)
         );
+    }
+
+    // openai.md C.6, C.19
+    #[test]
+    fn counts_of_gateways_have_claudes_names() {
+        let beside = r#"{"prompt_tokens":9,"completion_tokens":1,"cache_read_input_tokens":5,"cache_creation_input_tokens":2}"#;
+        let expected = Usage::new(9, 1).with_cached_tokens(5).with_cache_write_tokens(2);
+        assert_eq!(counts(beside), expected);
+        let both = r#"{"prompt_tokens":9,"completion_tokens":1,"cache_read_input_tokens":5,"cache_creation_input_tokens":2,
+            "prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":3}}"#;
+        assert_eq!(counts(both), Usage::new(9, 1).with_cached_tokens(4).with_cache_write_tokens(3));
+        let singular =
+            r#"{"prompt_tokens":9,"completion_tokens":1,"prompt_token_details":{"cached_tokens":4}}"#;
+        assert_eq!(counts(singular), Usage::new(9, 1).with_cached_tokens(4));
     }
 
     #[test]

@@ -45,8 +45,8 @@ impl Dialect for Responses {
         profile.responses.counts_tokens.then(counted)
     }
 
-    fn decoder(_: &Profile, reading: Reading) -> Box<dyn Decoder> {
-        Box::new(ReplyDecoder::new(Events::new(reading)))
+    fn decoder(profile: &Profile, reading: Reading) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(Events::new(reading, profile)))
     }
 
     fn keeps_files(_: &Profile) -> bool {

@@ -22,6 +22,12 @@ pub type OpenAi = HttpModel<ResponsesCodec>;
 /// they came from; unknown events are skipped. An answer without text and calls ends in
 /// [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error is the
 /// caller's policy.
+///
+/// Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) replace others; objects are merged at
+/// every depth, and what `include` asks for is asked for beside what this codec needs, unless it is an empty list. How
+/// likely the tokens were, where that asks for it, is the entry `logprobs` of the message's metadata. Reports of the
+/// server are entries as they came: `inputTransformations` (reasoning that it withheld from the model), `moderation`,
+/// `promptCacheDiagnostics`, `accessPrograms`.
 pub type ResponsesCodec = ServerCodec<Responses>;
 
 /// The Responses API.

@@ -5,6 +5,7 @@ pub(super) mod items;
 pub(super) mod wire;
 
 use attache_core::assembler::{AssembledCall, ToolCallFragment};
+use attache_core::message::Metadata;
 use attache_core::{AssistantMessage, Completion, FinishReason, StreamChunk, Usage};
 use attache_transport::lenient::RawList;
 use attache_transport::{ChunkSink, Reading};
@@ -14,20 +15,24 @@ use self::item::Field;
 use self::items::{Items, MAX_ITEMS, Place};
 use self::wire::{CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
 use crate::error::{Result, too_many};
-use crate::response::usage;
+use crate::response::{LOGPROBS, reported, usage};
 
 #[derive(Debug)]
 pub(super) struct Reply {
     reading: Reading,
+    /// A call of a custom tool is one for the client; otherwise the server has run it.
+    pub(super) custom_calls: bool,
     id: Option<String>,
     model: Option<String>,
     usage: Usage,
     items: Items,
+    metadata: Metadata,
 }
 
 impl Reply {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self { reading, id: None, model: None, usage: Usage::default(), items: Items::default() }
+    pub(super) fn new(reading: Reading, custom_calls: bool) -> Self {
+        let (usage, items, metadata) = (Usage::default(), Items::default(), Metadata::new());
+        Self { reading, custom_calls, id: None, model: None, usage, items, metadata }
     }
 
     /// Takes what every state of a response has.
@@ -40,6 +45,14 @@ impl Reply {
         }
         if let Some(usage) = response.usage.filter(|usage| usage.get() != "null") {
             self.usage = usage::normalise(usage.into(), false);
+        }
+        for (name, report) in [
+            ("inputTransformations", response.input_transformations),
+            ("moderation", response.moderation),
+            ("promptCacheDiagnostics", response.prompt_cache_diagnostics),
+            ("accessPrograms", response.access_programs),
+        ] {
+            reported(&mut self.metadata, name, report);
         }
     }
 
@@ -110,7 +123,7 @@ impl Reply {
         out: &mut ChunkSink,
     ) -> Result<()> {
         let at = self.items.said(place, |at, item| {
-            item.is_call()
+            item.is_call
                 && self.items.begins(at, arguments)
                 && (place.is_of(item) || self.items.says(at, item))
         });
@@ -198,12 +211,16 @@ impl Reply {
         let mut calls: Vec<Option<AssembledCall>> = calls.into_iter().map(Some).collect();
         let mut items = std::mem::take(&mut self.items.list);
         items.sort_by_key(|item| item.index.unwrap_or(u64::MAX));
-        let mut parts = Vec::new();
+        let (mut parts, mut logprobs) = (Vec::new(), Vec::new());
         for item in items {
             let call = item.slot.and_then(|slot| calls.get_mut(slot)?.take());
-            item.into_parts(call, cut, &self.reading, &mut parts);
+            item.into_parts(call, cut, &self.reading, &mut parts, &mut logprobs);
         }
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
+        message.metadata = std::mem::take(&mut self.metadata);
+        if !logprobs.is_empty() {
+            message.metadata = message.metadata.with(LOGPROBS, logprobs);
+        }
         crate::response::citations::read(&mut message);
         let reason = match reason {
             // Calls of an answer that was cut off are no request to run them.
@@ -228,11 +245,16 @@ impl Reply {
         let Some(item) = self.items.list.get_mut(at) else { return };
         if !wire.kind().is_empty() {
             wire.kind().clone_into(&mut item.kind);
+            item.is_call = match wire.kind() {
+                FUNCTION_CALL => true,
+                CUSTOM_CALL => self.custom_calls,
+                _ => false,
+            };
         }
         if let Some(id) = wire.id.get() {
             item.id = Some(id.to_owned());
         }
-        if !item.is_call() {
+        if !item.is_call {
             return;
         }
         // A later event that differs is no other call.
@@ -253,7 +275,7 @@ impl Reply {
         out: &mut ChunkSink,
     ) -> Result<()> {
         self.name(at, wire, out);
-        if matches!(wire.kind(), FUNCTION_CALL | CUSTOM_CALL) {
+        if self.items.list.get(at).is_some_and(|item| item.is_call) {
             self.complete_arguments(at, &wire.given(), out);
         }
         let Some(item) = self.items.list.get_mut(at) else { return Ok(()) };
@@ -275,6 +297,7 @@ impl Reply {
             item.slot = Some(*slot);
             if item.kind.is_empty() {
                 FUNCTION_CALL.clone_into(&mut item.kind);
+                item.is_call = true;
             }
         }
         out.push(delta);

@@ -8,6 +8,7 @@ use super::response::items::Place;
 use super::response::wire::{Piece, Response, Whole, object, text};
 use super::response::{Reply, is_open};
 use crate::error::{self, Result, is_set};
+use crate::profile::Profile;
 use attache_transport::lenient::Object;
 
 /// Reads the events of a stream, or a whole answer.
@@ -17,8 +18,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self { reply: Reply::new(reading) }
+    pub(super) fn new(reading: Reading, profile: &Profile) -> Self {
+        Self { reply: Reply::new(reading, profile.responses.custom_calls) }
     }
 
     fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<()> {
@@ -42,7 +43,8 @@ impl Events {
             "response.reasoning_summary_text.delta" => self.reply.piece(place, Field::Summary, delta, out),
             "response.reasoning_text.delta" => self.reply.piece(place, Field::Thought, delta, out),
             "response.refusal.delta" => self.reply.piece(place, Field::Refusal, delta, out),
-            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+            "response.function_call_arguments.delta" => self.reply.arguments(place, delta, out),
+            "response.custom_tool_call_input.delta" if self.reply.custom_calls => {
                 self.reply.arguments(place, delta, out)
             }
             _ => self.whole_of(kind, place, json, out),
@@ -67,6 +69,8 @@ impl Events {
             "response.content_part.done" | "response.reasoning_summary_part.done" => {
                 whole.part.0.map_or(Ok(()), |part| self.reply.part(place, &part, out))
             }
+            // Of work that the server did itself the whole item tells all.
+            "response.custom_tool_call_input.done" if !self.reply.custom_calls => Ok(()),
             "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
                 let given = whole.arguments.or(whole.input).map(|raw| text(raw.get())).unwrap_or_default();
                 self.reply.full_arguments(place, &given, out)

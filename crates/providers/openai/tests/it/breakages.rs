@@ -107,6 +107,21 @@ fn d12_a_repeated_id_still_gets_an_id_of_ours() {
 }
 
 #[test]
+fn d68_later_pieces_under_another_index_or_id_are_of_the_call_that_waits() {
+    let begun = || json!([call(0, "a", "f", "")]);
+    let piece = |index: u64, id: Value, arguments: &str| json!([call(index, id, Value::Null, arguments)]);
+    for rest in [
+        [piece(1, Value::Null, "{\"x\":"), piece(2, Value::Null, "1}")],
+        [piece(0, json!("b"), "{\"x\":"), piece(0, json!("c"), "1}")],
+        [piece(3, json!("a"), "{\"x\":"), piece(3, json!(""), "1}")],
+    ] {
+        let [one, other] = rest;
+        let body = fragments(&[begun(), one, other], "tool_calls");
+        assert_eq!(calls(&reply(&body)), [named("f", Some("a"), "{\"x\":1}")], "{body}");
+    }
+}
+
+#[test]
 fn d18_text_in_the_chunk_that_finishes_counts() {
     let reply =
         reply(&sse(&[delta(json!({"content": "a"}), None), delta(json!({"content": "b"}), Some("stop"))]));

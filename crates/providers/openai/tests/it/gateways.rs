@@ -3,10 +3,12 @@
 #![cfg(test)]
 
 use attache_core::{ChatRequest, Completion, ErrorKind, FinishReason, Message, ToolResult};
-use attache_openai::{ChatCodec, Replayed};
+use attache_openai::{ChatCodec, Profiles, Replayed};
 use serde_json::{Value, json};
 
-use crate::common::{answers, compatible, delta, encode, failure, reply, sse, user, whole};
+use crate::common::{
+    answers, compatible, delta, deltas_agree, encode, failure, replay_with, reply, sse, user, whole,
+};
 
 /// The completion of an answer with this word and text, whole and streamed, which are the same.
 fn ended(word: &str, text: &str) -> Completion {
@@ -73,6 +75,37 @@ fn words_for_the_end_that_have_more_to_say() {
     for body in bare("abort") {
         assert_eq!(failure(&body).kind(), ErrorKind::Overloaded, "{body}");
     }
+}
+
+// openai.md C.18
+#[test]
+fn thoughts_of_google_stand_between_tags_and_do_not_go_back() {
+    let google = || (**Profiles::bundled().get("gemini-chat").unwrap()).clone();
+    let flag = json!({"google": {"thought": true}});
+    let thought = |text: &str| delta(json!({"content": text, "extra_content": flag}), None);
+    let streamed = sse(&[
+        thought("<thought>**Calculating** step"),
+        thought(" by step"),
+        delta(json!({"content": "</thought>The answer is 391."}), None),
+        delta(json!({}), Some("stop")),
+    ]);
+    let content = "<thought>**Calculating** step by step</thought>The answer is 391.";
+    let said = whole(json!({"content": content, "extra_content": flag}), "stop");
+    for body in [streamed, said] {
+        let replay = replay_with(google(), &body);
+        deltas_agree(&replay.chunks, &replay.completion);
+        let message = replay.completion.message;
+        assert_eq!(message.thinking(), "**Calculating** step by step");
+        assert_eq!(message.text(), "The answer is 391.");
+        let request = ChatRequest::new([user("17 * 23?"), Message::Assistant(message).shared(), user("So?")]);
+        let body = encode(&ChatCodec::new(google(), "m"), &request).parts.body.to_vec();
+        let sent = serde_json::from_slice::<Value>(&body).unwrap()["messages"][1].clone();
+        assert_eq!((&sent["content"], &sent["extra_content"]), (&json!("The answer is 391."), &flag));
+    }
+    // Answers without a thought have the flag, too.
+    let plain = whole(json!({"content": "It is noon.", "extra_content": flag}), "stop");
+    let message = replay_with(google(), &plain).completion.message;
+    assert_eq!((message.thinking().as_str(), message.text().as_str()), ("", "It is noon."));
 }
 
 /// The message of the assistant, as the request behind its calls sends it.

@@ -46,6 +46,32 @@ fn an_image_of_the_hosted_tool_is_a_document_and_goes_back_as_its_item() {
     assert_eq!(second(&chat), json!({"role": "assistant", "content": note}));
 }
 
+// openai.md C.9
+#[test]
+fn images_of_openrouters_tool_are_documents() {
+    let item_of = |name: &str, value: Value| {
+        let mut item = json!({"type": "openrouter:image_generation", "id": "ig_1", "status": "completed", "prompt": "a cat"});
+        item[name] = value;
+        item
+    };
+    let codec = attache_openai::ResponsesCodec::from("m");
+    for (name, other) in [("result", None), ("imageB64", None), ("imageB64", Some(Value::Null))] {
+        let mut item = item_of(name, json!(PNG));
+        if let Some(other) = other {
+            item["result"] = other;
+        }
+        let message = answers::reply(&[done(0, &item), completed(std::slice::from_ref(&item))]).message;
+        assert_eq!(kinds(&message), ["image/png"], "{item}");
+        let request = ChatRequest::new([user("Draw"), Message::Assistant(message).shared(), user("Bluer")]);
+        let body = common::items::encode(&codec, &request).parts.body.to_vec();
+        let sent = serde_json::from_slice::<Value>(&body).unwrap()["input"][1].clone();
+        assert_eq!(sent, item_of("result", json!(PNG)), "as the one member that both may have");
+    }
+    let address = item_of("result", json!("https://host/x.png"));
+    let reply = answers::reply(&[done(0, &address), completed(std::slice::from_ref(&address))]);
+    assert_eq!(answers::parts(&reply), ["opaque openrouter:image_generation"]);
+}
+
 // openai.md B.2
 #[test]
 fn an_image_of_vectors_has_its_own_media_type() {

@@ -6,6 +6,7 @@ mod breakages;
 mod chat;
 mod common;
 mod gateways;
+mod hosted;
 mod made;
 mod ollama;
 mod profiles;

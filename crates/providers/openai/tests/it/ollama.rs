@@ -61,6 +61,18 @@ fn d35_arguments_are_objects_and_results_name_their_tools() {
     }
 }
 
+// openai.md C.13
+#[test]
+fn logprobs_are_kept_for_who_asked_for_them() {
+    let token = |text: &str| json!({"token": text, "logprob": -0.5, "bytes": [97]});
+    let line = |text: &str, done: bool| json!({"message": {"content": text}, "done": done, "logprobs": [token(text)]});
+    let read = read(&lines(&[line("a", false), line("b", false), json!({"done": true})]));
+    let likely = json!([token("a"), token("b")]);
+    assert_eq!(read.completion.message.metadata.get("logprobs"), Some(&likely));
+    let whole = self::read(&line("a", true).to_string()).completion;
+    assert_eq!(whole.message.metadata.get("logprobs"), Some(&json!([token("a")])));
+}
+
 #[test]
 fn options_reach_their_members() {
     let options = ModelSettings::new()

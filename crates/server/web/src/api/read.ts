@@ -229,7 +229,7 @@ function question(from: Json): Question {
   const parts = list(from.parts).map(object);
   const words = parts.filter((part) => part.type === 'text').map((part) => text(part.text));
   const held = parts.filter((part) => part.type === 'document').map((part) => document(part.document));
-  return { role: 'user', id: text(from.id), text: words.join('\n'), documents: held, runId: some(from.runId) };
+  return { role: 'user', id: text(from.id), text: words.join('\n'), documents: held, isAside: from.isAside === true };
 }
 
 /** Adds what a message of the model says. */
@@ -265,7 +265,7 @@ export function messages(value: unknown): Message[] {
     if (from.role === 'user') {
       all.push(question(from));
       // Words that came while a run was under way part its answer, and its steps go on.
-      steps = last?.role === 'assistant' && last.runId && last.runId === from.runId ? steps : 0;
+      steps = from.isAside === true ? steps : 0;
     } else if (from.role === 'assistant') {
       const answer = last?.role === 'assistant' ? last : newAnswer(text(from.id), some(from.runId));
       const made = said({ ...answer, state: 'done' }, from, steps);

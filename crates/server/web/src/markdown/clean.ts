@@ -1,6 +1,6 @@
 // Markdown as elements that can do no harm: no script, no style, no form, nothing that is loaded by itself.
 import createDOMPurify from 'dompurify';
-import { Lexer, Marked, type Token, type Tokens, type TokensList } from 'marked';
+import { Lexer, type MarkedOptions, Parser, Renderer, type Token, type Tokens, type TokensList } from 'marked';
 import { unmarked } from './marks.ts';
 
 /** A formula in dollars or in brackets of TeX: dollars as pandoc takes them, so that prices are none. */
@@ -22,16 +22,16 @@ export const isLink = (href: string): boolean => /^(https?:\/\/|mailto:)[^\s]/i.
 
 const isOwnImage = (href: string): boolean => /^data:image\/(png|jpeg|gif|webp);base64,[a-z0-9+/=]+$/i.test(href);
 
-const parser = new Marked({
+/** The way of `marked`. Its class `Marked`, which joins such wishes with its own, is no part of the bundle: see `build.mjs`. */
+const OPTIONS: MarkedOptions = {
   gfm: true,
   // A line that a model ends is meant to end: lists of quotes, addresses.
   breaks: true,
-  async: false,
-  renderer: {
+  renderer: Object.assign(new Renderer(), {
     html({ text }: Tokens.HTML | Tokens.Tag) {
       return WRITTEN.test(text.trim()) ? text : escape(text);
     },
-    link({ href: marked, title, tokens }: Tokens.Link) {
+    link(this: Renderer, { href: marked, title, tokens }: Tokens.Link) {
       const href = unmarked(marked);
       const words = this.parser.parseInline(tokens);
       const told = title ? ` title="${escape(title)}"` : '';
@@ -47,7 +47,7 @@ const parser = new Marked({
     checkbox({ checked }: Tokens.Checkbox) {
       return checked ? '☑ ' : '☐ ';
     },
-    table(token: Tokens.Table) {
+    table(this: Renderer, token: Tokens.Table) {
       const cell = (each: Tokens.TableCell) => {
         const tag = each.header ? 'th' : 'td';
         return `<${tag}${each.align ? ` align="${each.align}"` : ''}>${this.parser.parseInline(each.tokens)}</${tag}>`;
@@ -55,16 +55,12 @@ const parser = new Marked({
       const rows = token.rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('');
       return `<div data-table="1"><table><thead><tr>${token.header.map(cell).join('')}</tr></thead><tbody>${rows}</tbody></table></div>`;
     },
-  },
-});
-
-parser.use({
-  extensions: [
-    {
-      name: 'formula',
-      level: 'inline',
-      start: (text) => /\$|\\[([]/.exec(text)?.index,
-      tokenizer(text) {
+  }),
+  extensions: {
+    childTokens: {},
+    startInline: [(text) => /\$|\\[([]/.exec(text)?.index],
+    inline: [
+      (text) => {
         for (const [form, isBlock] of FORMULAS) {
           const found = form.exec(text);
           if (found) {
@@ -73,17 +69,17 @@ parser.use({
         }
         return undefined;
       },
-      renderer: ({ text, isBlock }) => `<span data-formula="${isBlock ? 'block' : 'inline'}">${escape(text as string)}</span>`,
-    },
-  ],
-});
+    ],
+    renderers: { formula: ({ text, isBlock }) => `<span data-formula="${isBlock ? 'block' : 'inline'}">${escape(text as string)}</span>` },
+  },
+};
 
 /** The addresses that a text names apart, by their labels in small letters. */
 export type Links = TokensList['links'];
 
 /** The blocks of a text, which may refer to addresses that another one names. */
 function read(text: string, links: Links): TokensList {
-  const lexer = new Lexer(parser.defaults);
+  const lexer = new Lexer(OPTIONS);
   Object.assign(lexer.tokens.links, links);
   return lexer.lex(text);
 }
@@ -131,7 +127,7 @@ export const clean = (html: string): DocumentFragment => purify.sanitize(html, A
 /** Markdown as elements; as it is written if it nests too deeply to be read. */
 export function elements(text: string, links: Links): DocumentFragment {
   try {
-    return clean(parser.parser(read(text, links)));
+    return clean(Parser.parse(read(text, links), OPTIONS));
   } catch {
     return clean(`<p>${escape(text)}</p>`);
   }

@@ -60,6 +60,11 @@ export class MarkdownView extends HTMLElement {
   }
 
   set content({ text, isMarked, isGrowing, speaking }: Content) {
+    if (speaking !== this.speaking) {
+      // Its buttons speak another language now.
+      this.text = '';
+      this.forget('');
+    }
     this.speaking = speaking;
     const next = isMarked ? text : plain(text);
     if (next === this.text && this.last?.dataset.growing === String(isGrowing)) {

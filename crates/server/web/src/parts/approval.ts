@@ -1,20 +1,20 @@
 // A call that waits for somebody's decision, and a tool that asks the user.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { numeral } from '../api/json.ts';
-import { list, object, text } from '../api/read.ts';
+import { object, text } from '../api/read.ts';
 import type { Call } from '../state/model.ts';
 import { icon } from './icons.ts';
 import { type Drafts, editor, edited, table } from './arguments.ts';
+import { choices, fields, filled } from './fields.ts';
 import { Part, define } from './part.ts';
 import { title } from './title.ts';
 
 /** The time after a card came by itself in which a key may still be meant for what was there before. */
 const MEANT = 600;
 
-/** Focus goes to what asks the user, unless that is where somebody writes: the next letter would decide. True if it went. */
+/** Focus goes to what asks the user, unless that is where somebody writes or decides: the next letter would decide. True if it went. */
 function takeFocus(card: Part): boolean {
   const root = card.getRootNode() as ShadowRoot;
-  const isFree = !root.activeElement?.matches('textarea, input, select') && root.host.contains(document.activeElement);
+  const isFree = !root.activeElement?.matches('textarea, input, select, .approval, .approval *') && root.host.contains(document.activeElement);
   if (isFree) {
     card.querySelector<HTMLElement>('.approval')?.focus({ preventScroll: false });
   }
@@ -35,9 +35,25 @@ class ApprovalCard extends Part {
 
   /** The time from which on keys are meant for the card. */
   private heeds = 0;
+  private timer: ReturnType<typeof setInterval> | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.timer = setInterval(() => this.requestUpdate(), 1000);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.timer);
+  }
+
+  /** False for whoever may only look. */
+  private get mayDecide(): boolean {
+    return this.chat.config.features.approvals !== false;
+  }
 
   protected override firstUpdated(): void {
-    this.heeds = takeFocus(this) ? performance.now() + MEANT : 0;
+    this.heeds = this.mayDecide && takeFocus(this) ? performance.now() + MEANT : 0;
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -52,6 +68,7 @@ class ApprovalCard extends Part {
       return nothing;
     }
     const id = `approval-${approval.id}`;
+    const rest = approval.expiresAt - Date.now();
     return html`<section
       class="approval" part="approval" role="alertdialog" aria-modal="false" tabindex="-1"
       aria-labelledby=${id} @keydown=${this.pressed}>
@@ -66,10 +83,8 @@ class ApprovalCard extends Part {
         ? html`<label class="field"><span>${this.say('denyReason')}</span><textarea rows="2"></textarea></label>`
         : nothing}
       ${this.problem ? html`<p class="bad small" role="alert">${this.problem}</p>` : nothing}
-      <div class="buttons">${this.mode === 'ask' ? this.choices() : this.confirmation()}</div>
-      ${approval.expiresAt > Date.now() && approval.expiresAt < Date.now() + 3_600_000
-        ? html`<p class="muted small">${this.say('expires', { time: this.chat.speech.time(approval.expiresAt - Date.now()) })}</p>`
-        : nothing}
+      ${this.mayDecide ? html`<div class="buttons">${this.mode === 'ask' ? this.choices() : this.confirmation()}</div>` : nothing}
+      ${rest > 0 && rest < 3_600_000 ? html`<p class="muted small">${this.say('expires', { time: this.chat.speech.time(Math.ceil(rest / 1000) * 1000) })}</p>` : nothing}
     </section>`;
   }
 
@@ -136,7 +151,7 @@ class ApprovalCard extends Part {
       return;
     }
     const key = event.key.toLowerCase();
-    if (this.mode === 'ask' && event.timeStamp > this.heeds && (key === 'a' || key === 'd' || key === 'e')) {
+    if (this.mayDecide && this.mode === 'ask' && event.timeStamp > this.heeds && (key === 'a' || key === 'd' || key === 'e')) {
       event.preventDefault();
       key === 'a' ? this.approve() : (this.mode = key === 'd' ? 'deny' : 'edit');
     }
@@ -146,68 +161,56 @@ define('attache-approval', ApprovalCard);
 
 /** A tool asks the user: one of several answers, or any. */
 class QuestionCard extends Part {
-  static override properties = { chat: { attribute: false }, call: { attribute: false } };
+  static override properties = { chat: { attribute: false }, call: { attribute: false }, isBusy: { state: true } };
   declare call: Call;
+  declare isBusy: boolean;
+
+  constructor() {
+    super();
+    this.isBusy = false;
+  }
 
   protected override firstUpdated(): void {
     takeFocus(this);
   }
 
   protected override render(): TemplateResult {
-    const { prompt, schema } = this.call.question ?? {};
-    const from = object(schema);
-    const choices = from.type === 'boolean' ? [true, false] : list(from.enum);
+    const { prompt } = this.call.question ?? {};
+    const { schema } = this;
+    const all = schema.type === 'boolean' ? [true, false].map((value) => ({ value, label: String(value) })) : choices(schema);
     const id = `question-${this.call.id}`;
     const skip = html`<span class="spread"></span>
-      <button type="button" class="quiet" @click=${() => this.chat.skip(this.call)}>${this.say('skip')}</button>`;
+      <button type="button" class="quiet" ?disabled=${this.isBusy} @click=${() => this.chat.skip(this.call)}>${this.say('skip')}</button>`;
     return html`<section class="approval" part="question" role="group" tabindex="-1" aria-labelledby=${id}>
-      <p class="approval-question" id=${id}>${icon('ask')}<strong>${prompt || text(from.title) || title(this.call.name)}</strong></p>
-      ${text(from.description) ? html`<p class="muted small">${text(from.description)}</p>` : nothing}
-      ${choices.length > 0
+      <p class="approval-question" id=${id}>${icon('ask')}<strong>${prompt || text(schema.title) || title(this.call.name)}</strong></p>
+      ${text(schema.description) ? html`<p class="muted small">${text(schema.description)}</p>` : nothing}
+      ${all.length > 0
         ? html`<div class="buttons">
-            ${choices.map((choice) => html`<button type="button" @click=${() => this.answer(choice)}>${String(choice)}</button>`)}
+            ${all.map(({ value, label }) => html`<button type="button" ?disabled=${this.isBusy} @click=${() => this.answer(value)}>${label}</button>`)}
             ${skip}
           </div>`
         : html`<form @submit=${this.submit}>
-            ${from.type === 'object' ? this.fields(from) : this.field('', from, true)}
-            <div class="buttons"><button type="submit" class="primary">${this.say('answer')}</button>${skip}</div>
+            ${fields(schema, this.say('yourAnswer'))}
+            <div class="buttons"><button type="submit" class="primary" ?disabled=${this.isBusy}>${this.say('answer')}</button>${skip}</div>
           </form>`}
     </section>`;
   }
 
-  private fields(schema: Record<string, unknown>): unknown {
-    const required = list(schema.required);
-    return Object.entries(object(schema.properties)).map(([name, each]) => this.field(name, object(each), required.includes(name)));
-  }
-
-  private field(name: string, schema: Record<string, unknown>, isRequired: boolean): TemplateResult {
-    const label = text(schema.title) || text(schema.description) || (name ? title(name) : this.say('yourAnswer'));
-    const choices = list(schema.enum).map(String);
-    return html`<label class="field"><span>${label}</span>
-      ${schema.type === 'boolean'
-        ? html`<input type="checkbox" name=${name} data-type="boolean">`
-        : choices.length > 0
-          ? html`<select name=${name} ?required=${isRequired}>${choices.map((choice) => html`<option>${choice}</option>`)}</select>`
-          : html`<input name=${name} ?required=${isRequired} autocomplete="off" data-type=${text(schema.type)}
-              type=${schema.type === 'number' || schema.type === 'integer' ? 'number' : 'text'} step=${schema.type === 'integer' ? '1' : 'any'}>`}
-    </label>`;
+  private get schema(): Record<string, unknown> {
+    return object(this.call.question?.schema);
   }
 
   private submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const all: Record<string, unknown> = {};
-    for (const input of this.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')) {
-      const isBox = input instanceof HTMLInputElement && input.type === 'checkbox';
-      const isNumber = input instanceof HTMLInputElement && input.type === 'number';
-      if (isBox || input.value !== '') {
-        all[input.name] = isBox ? input.checked : isNumber ? numeral(input.value) : input.value;
-      }
-    }
-    this.answer('' in all ? all[''] : all);
+    void this.answer(filled(this.schema, this.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')));
   };
 
-  private answer(value: unknown): void {
-    void this.chat.reply(this.call.id, value);
+  private async answer(value: unknown): Promise<void> {
+    if (!this.isBusy) {
+      this.isBusy = true;
+      await this.chat.reply(this.call.id, value);
+      this.isBusy = false;
+    }
   }
 }
 define('attache-question', QuestionCard);

@@ -13,6 +13,8 @@ export class Beside implements ReactiveController {
   private session = '';
   /** The element that has the focus again when the place is closed. */
   private returnTo: HTMLElement | undefined;
+  /** True while the focus goes back to where it came from. */
+  private isReturning = false;
 
   constructor(private readonly host: ChatHost) {
     host.addController(this);
@@ -40,7 +42,10 @@ export class Beside implements ReactiveController {
 
   close = (): void => {
     this.clear();
+    // Its words are no news: the next Escape is for the chat.
+    this.isReturning = true;
     this.returnTo?.isConnected ? this.returnTo.focus() : this.host.composer?.focus();
+    this.isReturning = false;
   };
 
   openDocument = (event: CustomEvent<Opening>): void => this.enter(event.detail, undefined);
@@ -56,18 +61,11 @@ export class Beside implements ReactiveController {
     }
   };
 
-  hinted = (event: Event): void => {
-    const { target } = event;
+  hinted = ({ type, target, currentTarget }: Event): void => {
     const citation = this.citationOf(target);
-    if (citation) {
-      void this.host.more().then(({ hint }) => hint(this.host.renderRoot, target as HTMLElement, citation, this.host.chat.speech), () => undefined);
-    }
-  };
-
-  unhinted = (): void => {
-    const hint = this.host.renderRoot.querySelector<HTMLElement>('.hint');
-    if (hint) {
-      hint.hidden = true;
+    const shell = currentTarget as Element;
+    if (!this.isReturning && (citation || shell.querySelector('.hint'))) {
+      void this.host.more().then(({ hint }) => hint(shell, !type.endsWith('out'), target as Element, citation, this.host.chat.speech), () => undefined);
     }
   };
 

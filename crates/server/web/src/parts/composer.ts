@@ -18,8 +18,6 @@ export class Composer extends Part {
   declare isRunning: boolean;
   declare uploads: readonly Upload[];
   declare isEmpty: boolean;
-  /** True while a word is put together with an input method. */
-  private isComposing = false;
 
   constructor() {
     super();
@@ -32,16 +30,6 @@ export class Composer extends Part {
 
   override focus(): void {
     this.area?.focus();
-  }
-
-  /** Puts a text into the box. */
-  write(text: string): void {
-    const { area } = this;
-    if (area) {
-      area.value = text;
-      this.written();
-      area.focus();
-    }
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -68,8 +56,7 @@ export class Composer extends Part {
         ? html`<ul class="chips">${repeat(this.uploads, (upload) => upload.id, (upload) => this.chip(upload))}</ul>`
         : nothing}
       <textarea rows="1" dir="auto" aria-label=${this.say('message')} placeholder=${this.say('placeholder')}
-        enterkeyhint="send" @input=${this.written} @keydown=${this.pressed} @paste=${this.pasted}
-        @compositionstart=${() => (this.isComposing = true)} @compositionend=${() => (this.isComposing = false)}></textarea>
+        enterkeyhint="send" @input=${this.written} @keydown=${this.pressed} @paste=${this.pasted}></textarea>
       <div class="composer-row">
         ${hasUploads
           ? html`<button type="button" class="icon-button" aria-label=${this.say('attach')}
@@ -117,7 +104,7 @@ export class Composer extends Part {
   };
 
   private pressed = (event: KeyboardEvent): void => {
-    if (this.isComposing || isComposed(event)) {
+    if (isComposed(event)) {
       return;
     }
     if (event.key === 'Enter' && !event.shiftKey) {
@@ -143,8 +130,9 @@ export class Composer extends Part {
   }
 
   private pasted = (event: ClipboardEvent): void => {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length > 0) {
+    const { files, types = [] } = event.clipboardData ?? {};
+    // Cells and words of an office program come with a picture of them.
+    if (files?.length && !(types.includes('text/html') && types.includes('text/plain'))) {
       event.preventDefault();
       this.add(files);
     }

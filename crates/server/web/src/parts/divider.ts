@@ -20,16 +20,20 @@ export function divider(chat: Chat, over: HTMLElement, changed: () => void): Tem
     changed();
   };
   const moved = (event: PointerEvent) => {
+    if (event.button !== 0) {
+      return;
+    }
     const line = event.currentTarget as HTMLElement;
     line.setPointerCapture(event.pointerId);
     const [from, width] = [event.clientX, paneWidth(chat)];
     const move = (moved: PointerEvent) => set(width + sign * (from - moved.clientX));
     const end = () => {
       line.removeEventListener('pointermove', move);
-      line.removeEventListener('pointerup', end);
+      line.removeEventListener('lostpointercapture', end);
     };
     line.addEventListener('pointermove', move);
-    line.addEventListener('pointerup', end);
+    // It comes behind the end, and where the browser takes the pointer away.
+    line.addEventListener('lostpointercapture', end);
   };
   const pressed = (event: KeyboardEvent) => {
     if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {

@@ -11,7 +11,7 @@ export class Drop {
   over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) {
       event.preventDefault();
-      this.set(true);
+      this.set(this.host.chat.config.features.uploads !== false);
     }
   };
 

@@ -7,8 +7,8 @@ import { type Icon, icon } from './icons.ts';
 /** True if the user may look at other conversations. */
 const hasList = ({ chat }: ChatHost): boolean => chat.config.features.sessions !== false && !chat.needsKey;
 
-const button = (host: ChatHost, word: Word, picture: Icon, act: () => unknown, more = ''): TemplateResult =>
-  html`<button type="button" class="icon-button ${more}" aria-label=${host.say(word)} title=${host.say(word)} @click=${act}>${icon(picture)}</button>`;
+const button = (host: ChatHost, word: Word, picture: Icon, act: () => unknown, more = '', isOpen: unknown = nothing): TemplateResult =>
+  html`<button type="button" class="icon-button ${more}" aria-label=${host.say(word)} title=${host.say(word)} aria-expanded=${isOpen} @click=${act}>${icon(picture)}</button>`;
 
 export const launcher = (host: ChatHost): TemplateResult =>
   html`<button type="button" class="launcher" part="launcher" aria-label=${host.say('open')} aria-expanded=${host.isOpen} @click=${() => host.open()}>${icon('chat')}</button>`;
@@ -17,10 +17,7 @@ export function head(host: ChatHost, label: string): TemplateResult {
   const { chat } = host;
   const title = chat.sessions.all.find((session) => session.id === chat.session)?.title;
   return html`<header class="head" part="head">
-      ${hasList(host)
-        ? html`<button type="button" class="icon-button open-list" aria-label=${host.say('chats')} title=${host.say('chats')} aria-expanded=${host.hasList}
-            @click=${() => host.toggleList()}>${icon('chats')}</button>`
-        : nothing}
+      ${hasList(host) ? button(host, 'chats', 'chats', () => host.toggleList(), 'open-list', host.hasList) : nothing}
       <h1 dir="auto">${(chat.session && title) || label}</h1>
       <span class="spread"></span>
       ${button(host, 'newChat', 'plus', () => host.newSession(), 'head-new')}

@@ -6,7 +6,7 @@ import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
 import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, finalTexts, isEnd } from '../state/model.ts';
 import { type Word, en } from '../words/en.ts';
-import { callCard, state, took, verdictOf } from './call.ts';
+import { callCard, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
 import { icon, type Icon } from './icons.ts';
 import { Part, define, isComposed } from './part.ts';
@@ -59,6 +59,8 @@ class MessageView extends Part {
   cited: Source[] = [];
   private speaking: Speaking | undefined;
   private spoken = '';
+  /** The groups whose first call somebody had opened before it was one. */
+  private readonly opened: boolean[] = [];
   private isSeen = false;
   private readonly seen = new IntersectionObserver((entries) => {
     this.isSeen = entries.at(-1)?.isIntersecting === true;
@@ -117,16 +119,13 @@ class MessageView extends Part {
     if (!versions || versions.all.length < 2) {
       return nothing;
     }
-    const go = (at: number) => {
-      const id = versions.all[at];
-      if (id) {
-        this.dispatchEvent(new CustomEvent('open-session', { detail: id, bubbles: true }));
-      }
-    };
+    const { all, at } = versions;
+    const go = (word: Word, picture: Icon, detail: string | undefined) => html`<button type="button" class="icon-button small" ?disabled=${!detail}
+      aria-label=${this.say(word)} @click=${() => this.dispatchEvent(new CustomEvent('open-session', { detail, bubbles: true }))}>${icon(picture)}</button>`;
     return html`<span class="versions">
-      <button type="button" class="icon-button small" ?disabled=${versions.at === 0} aria-label=${this.say('earlierVersion')} @click=${() => go(versions.at - 1)}>${icon('left')}</button>
-      <span class="small muted">${this.say('version', { n: versions.at + 1, of: versions.all.length })}</span>
-      <button type="button" class="icon-button small" ?disabled=${versions.at === versions.all.length - 1} aria-label=${this.say('laterVersion')} @click=${() => go(versions.at + 1)}>${icon('right')}</button>
+      ${go('earlierVersion', 'left', all[at - 1])}
+      <span class="small muted">${this.say('version', { n: at + 1, of: all.length })}</span>
+      ${go('laterVersion', 'right', all[at + 1])}
     </span>`;
   }
 
@@ -191,7 +190,7 @@ class MessageView extends Part {
       ${all.map((group, at) => {
         const isLive = isRunning && at === all.length - 1;
         return group.kind === 'done'
-          ? this.activity(group.parts, isLive, answer)
+          ? this.activity(group.parts, isLive, answer, at)
           : group.part.kind === 'document'
             ? html`<div class="files">${card(group.part.document, this.chat, answer)}</div>`
             : html`<attache-markdown class="markdown" dir="auto" .content=${this.content(answer, group.part, isLive)}></attache-markdown>`;
@@ -219,19 +218,22 @@ class MessageView extends Part {
         math: `${this.chat.address}/attache-math.js`,
       };
     }
+    const { citations, unsupported } = answer;
     const texts = finalTexts(answer);
-    const at = isGrowing || answer.citations.length + answer.unsupported.length === 0 ? -1 : texts.indexOf(part);
-    const text = marked(texts.map(({ text }) => text), answer.citations, numbered(answer.citations, this.cited), answer.unsupported)[at];
+    // A text that grows has no marks: they would be looked for in all of it with each word.
+    const text = isGrowing || citations.length + unsupported.length === 0
+      ? undefined
+      : marked(texts.map(({ text }) => text), citations, numbered(citations, this.cited), unsupported)[texts.indexOf(part)];
     return { text: text ?? part.text, isMarked: text !== undefined, isGrowing, speaking: this.speaking };
   }
 
   /** Reasoning and calls between two texts. */
-  private activity(parts: readonly (Call | Thinking)[], isLive: boolean, answer: Answer): TemplateResult {
+  private activity(parts: readonly (Call | Thinking)[], isLive: boolean, answer: Answer, at: number): TemplateResult {
     const calls = parts.filter((part): part is Call => part.kind === 'call');
     const each = parts.map((part) => (part.kind === 'call' ? callCard(this.chat, part, answer) : this.thinking(part, isLive && part === parts.at(-1))));
-    if (parts.length === 1) {
-      return html`<div class="activity">${each}</div>`;
-    }
+    // One alone has no line above it. It keeps its element when another one joins it, and stays in sight if it was opened.
+    const isGroup = parts.length > 1;
+    const isOpened = isGroup && (this.opened[at] ??= this.querySelector(`[data-at="${at}"] .call[open]`) !== null);
     const now = isLive ? parts.at(-1) : undefined;
     const began = parts.find((part) => part.began !== undefined)?.began;
     const ended = parts.every((part) => part.ended !== undefined) ? Math.max(...parts.map((part) => part.ended as number)) : undefined;
@@ -247,13 +249,13 @@ class MessageView extends Part {
             ? this.say('times', { name: title(calls[0]?.name ?? ''), n: calls.length })
             : this.say('usedTools', { n: calls.length })
           : this.say('thoughtShort');
-    return html`<details class="activity group" ?open=${bad > 0 || waits}>
-      <summary>
+    return html`<details class="activity ${isGroup ? 'group' : ''}" data-at=${at} ?open=${!isGroup || isOpened || bad > 0 || waits}>
+      <summary ?hidden=${!isGroup}>${isGroup ? html`
         ${icon('right')}${isLive ? html`<span class="spinner"></span>` : nothing}<span class="call-name">${words}</span>
         ${bad > 0 ? html`<span class="state is-failed">${icon('fail')}<span>${this.say('stateFailed')}</span></span>` : nothing}
-        <span class="muted small">${isLive && ended === undefined ? took(this.chat, began, undefined) : ended === undefined ? nothing : took(this.chat, began, ended)}</span>
+        <span class="muted small">${isLive || ended !== undefined ? took(this.chat, began, ended) : nothing}</span>` : nothing}
       </summary>
-      <div class="group-body">${each}</div>
+      <div class=${isGroup ? 'group-body' : ''}>${each}</div>
     </details>`;
   }
 
@@ -293,8 +295,8 @@ class MessageView extends Part {
     const { reason = '' } = answer;
     const decided = answer.parts.filter((part): part is Call => part.kind === 'call' && part.decided !== undefined);
     const kept = answer.parts.length > 0 ? this.say('kept') : '';
-    const again = this.chat.messages[this.chat.messages.indexOf(answer) - 1];
-    const retry = again?.role === 'user' ? this.say('retryWhat', { text: again.text.length > 40 ? `${again.text.slice(0, 40)}…` : again.text }) : this.say('retry');
+    const asked = this.chat.questionOf(answer)?.text ?? '';
+    const retry = asked ? this.say('retryWhat', { text: asked.length > 40 ? `${asked.slice(0, 40)}…` : asked }) : this.say('retry');
     const ask = () => this.chat.again(answer);
     const box = (kind: 'bad' | 'warn' | 'plain', picture: Icon, words: string, button?: unknown) => html`<div class="notice ${kind}" part="notice">
       ${icon(picture)}<p>${words}</p>${button && this.isLast ? button : nothing}
@@ -357,10 +359,11 @@ class MessageView extends Part {
     }
     const files = new Map<string, { source: Source; pages: Set<number>; citation: Citation }>();
     for (const source of this.cited) {
-      const known = files.get(`${source.citation.source.kind} ${source.citation.source.id}`);
-      const entry = known ?? { source, pages: new Set<number>(), citation: source.citation };
-      source.citation.pages?.forEach((page) => entry.pages.add(page));
-      files.set(`${source.citation.source.kind} ${source.citation.source.id}`, entry);
+      const { citation } = source;
+      const name = `${citation.source.kind} ${citation.source.id}`;
+      const entry = files.get(name) ?? { source, pages: new Set<number>(), citation };
+      citation.pages?.forEach((page) => entry.pages.add(page));
+      files.set(name, entry);
     }
     return html`<div class="sources" part="sources">
       <span class="muted small">${this.say('sources')}</span>
@@ -370,14 +373,10 @@ class MessageView extends Part {
         return kind === 'url' && /^https?:\/\//.test(id)
           ? html`<a class="source small" href=${id} target="_blank" rel="noopener noreferrer nofollow">${words}</a>`
           : kind === 'document'
-            ? html`<button type="button" class="source small" @click=${(event: Event) => this.cite(event.currentTarget as HTMLElement, citation)}>${icon('file')}<span>${words}</span></button>`
+            ? html`<button type="button" class="source small" @click=${() => this.dispatchEvent(new CustomEvent('open-citation', { detail: citation, bubbles: true }))}>${icon('file')}<span>${words}</span></button>`
             : html`<span class="source small">${words}</span>`;
       })}
     </div>`;
-  }
-
-  private cite(from: HTMLElement, citation: Citation): void {
-    from.dispatchEvent(new CustomEvent('open-citation', { detail: citation, bubbles: true }));
   }
 
   private action(word: 'copy' | 'copied' | 'regenerate' | 'edit', picture: Icon, act: () => unknown): TemplateResult {
@@ -397,4 +396,4 @@ const isEnded = (part: Call | Thinking): boolean => (part.kind === 'thinking' ? 
 
 const isOver = (group: Group | undefined): boolean => group?.kind === 'done' && group.parts.every(isEnded);
 
-export { state, type MessageView };
+export type { MessageView };

@@ -73,6 +73,7 @@ class Pane extends Part {
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has('opening')) {
+      this.path = this.opening ? pathOf(this.opening.document, this.chat) : '';
       const before = changed.get('opening') as Opening | undefined;
       if (before?.document.id !== this.opening?.document.id) {
         this.forget();
@@ -173,9 +174,8 @@ class Pane extends Part {
         </svg>`;
   }
 
-  private get path(): string {
-    return this.opening ? pathOf(this.opening.document, this.chat) : '';
-  }
+  /** The address of the document in the session in which it was opened: another version may not have it. */
+  private path = '';
 
   private async load({ document }: Opening): Promise<void> {
     const { signal } = (this.asked = new AbortController());

@@ -121,7 +121,11 @@ class Sessions extends Part {
         ${chat.config.features.rename === false
           ? nothing
           : this.tool('rename', 'edit', title, rename)}
-        ${this.tool('delete', 'bin', title, () => chat.sessions.delete(session))}
+        ${this.tool('delete', 'bin', title, () => {
+          chat.sessions.delete(session);
+          // What is written from now on belongs to a new one.
+          isCurrent && this.dispatchEvent(new CustomEvent('open-session', { detail: '', bubbles: true }));
+        })}
       </span>
     </li>`;
   }

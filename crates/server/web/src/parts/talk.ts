@@ -80,7 +80,7 @@ export class Talk implements ReactiveController {
     const { chat, spoken } = this.host;
     // Words that others take the place of a moment later would move what is seen.
     const isEmpty = chat.isIntroduced && chat.messages.length === 0 && !chat.isLoading;
-    const lastQuestion = chat.questions.at(-1);
+    const lastQuestion = chat.config.features.fork === false ? undefined : chat.questions.findLast(({ isAside }) => !isAside);
     return html`<div class="log-frame">
         <div class="log" part="log" role="log" aria-live="off" aria-label=${this.host.say('title')} tabindex="0" @scroll=${this.scrolled}>
           <div class="messages">

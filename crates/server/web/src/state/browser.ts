@@ -1,6 +1,6 @@
 // Tools that a page may offer by a word: the page itself, notices, its storage, its cookies. None is offered unless the
 // page says so, since whatever they yield goes to the model.
-import type { Handler, PageTool } from './tools.ts';
+import type { Handler, Offered, PageTool } from './tools.ts';
 
 export type Offer = 'page' | 'notify' | 'storage' | 'cookies';
 
@@ -13,12 +13,16 @@ const schema = (properties: Record<string, string>, required = Object.keys(prope
 
 type Made = [PageTool, (args: Record<string, string>) => unknown];
 
-const cookies = (): Record<string, string> =>
-  Object.fromEntries(
+/** The cookies; one that was set without a name has an empty one. */
+const cookies = (): Map<string, string> =>
+  new Map(
     document.cookie
       .split('; ')
       .filter(Boolean)
-      .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+      .map((pair) => {
+        const at = pair.indexOf('=');
+        return [pair.slice(0, Math.max(at, 0)), pair.slice(at + 1)];
+      }),
   );
 
 const OFFERS: Record<Offer, Made[]> = {
@@ -76,10 +80,10 @@ const OFFERS: Record<Offer, Made[]> = {
     ],
   ],
   cookies: [
-    [{ name: 'cookies_list', description: 'Lists the cookies of the page that scripts may read.' }, cookies],
+    [{ name: 'cookies_list', description: 'Lists the cookies of the page that scripts may read.' }, () => Object.fromEntries(cookies())],
     [
       { name: 'cookies_get', description: 'Reads a cookie of the page.', parameters: schema({ name: 'The name' }) },
-      ({ name }) => cookies()[name ?? ''] ?? null,
+      ({ name }) => cookies().get(name ?? '') ?? null,
     ],
   ],
 };
@@ -92,10 +96,8 @@ function own(key = ''): string {
   return key;
 }
 
-/** The tools for these words. */
-export function offers(words: string): [PageTool, Handler][] {
-  return words
-    .split(/\s+/)
-    .flatMap((word) => OFFERS[word as Offer] ?? [])
-    .map(([tool, handler]) => [tool, handler as unknown as Handler]);
+/** The tools for these words, by their names; none where the attribute that has them was taken away. */
+export function offers(words: string | null): Map<string, Offered> {
+  const made = (words ?? '').split(/\s+/).flatMap((word) => OFFERS[word as Offer] ?? []);
+  return new Map(made.map(([tool, handler]) => [tool.name, { tool, handler: handler as unknown as Handler }]));
 }

@@ -2,23 +2,15 @@
 import { Failure, isOf, pathTo } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { list, object, text } from '../api/read.ts';
-import { Conversation, fresh, newSession, next } from './conversation.ts';
+import { AGAIN, Conversation, fresh, newSession, next } from './conversation.ts';
 import { factsOf } from './facts.ts';
 import { pause } from './follow.ts';
-import { type Answer, type Approval, type Call, type Doc, type Message, type Part, type Question, asks, closed, newAnswer } from './model.ts';
+import { type Answer, type Approval, type Call, type Decision, type Doc, type Message, type Part, type Question, asks, closed, newAnswer } from './model.ts';
 import { type Queued, failed, hasArrived, keepFirst, mayHaveArrived, take } from './queue.ts';
 import { verdict } from './transcript.ts';
 import { UnsavedWords } from './unsaved.ts';
 import { Uploads } from './uploads.ts';
 
-/** A decision about a call. */
-export type Decision =
-  | { decision: 'approve' | 'always' }
-  | { decision: 'deny'; text: string }
-  | { decision: 'edit'; arguments: unknown };
-
-/** The time after which the answer of a page is sent again. */
-const AGAIN = 2000;
 /** The reason of whoever looks at a run no more, because the user has stopped it. */
 const STOPPED = 'stopped';
 
@@ -30,11 +22,14 @@ export class Chat extends Conversation {
 
   protected override listen(signal: AbortSignal): void {
     super.listen(signal);
-    let back = () => {};
-    addEventListener('pagehide', () => (back = this.keepQueue()), { signal });
+    let backs: (() => void)[] = [];
+    addEventListener('pagehide', () => (backs = [() => this.keepQueue(), ...this.unsent].map((keep) => keep())), { signal });
     // A page that comes back as it was has what waits.
-    addEventListener('pageshow', () => back(), { signal });
+    addEventListener('pageshow', () => backs.splice(0).reverse().forEach((back) => back()), { signal });
   }
+
+  /** What keeps a question of which no request knows yet, since its facts are asked for. Each yields the way to undo that. */
+  private readonly unsent = new Set<() => () => void>();
 
   /** Keeps what waits where it is looked for, with the questions that failed. Yields the way to undo that. */
   private keepQueue(): () => void {
@@ -66,14 +61,18 @@ export class Chat extends Conversation {
     if (id && this.queue.some(isOfIt)) {
       this.begun.add(id);
     }
+    const before = new Set(this.queue);
+    const isNew = (queued: Queued) => !before.has(queued);
     if (!(await super.open(id))) {
       return false;
     }
     if (id && !this.session) {
-      // It is gone, and another conversation does not wait for its questions, unless the server never had it.
-      this.queue = [...this.queue.filter(isOfIt), ...take(this.own, '')];
+      // It is gone, and another conversation waits for none of its questions but those that were said while it was loaded, and
+      // those of one that the server never had.
+      this.queue = [...this.queue.filter((queued) => isOfIt(queued) || isNew(queued)), ...take(this.own, '')];
     } else {
-      this.rest();
+      // What was said while it was loaded waits for that alone.
+      this.messages.length > 0 && !this.following && this.queue.some(isNew) ? this.whole() : this.rest();
     }
     return true;
   }
@@ -195,26 +194,30 @@ export class Chat extends Conversation {
     }
     const { session } = this;
     const at = this.placeOf(question);
-    // The server would begin a session that is gone anew, and the model would know nothing of what was said there.
-    if (at > 0 && this.isOld && (await this.isGone())) {
-      session === this.session && (await this.open(session));
-      const words = { id: next(), text, documents, isHeld: true };
-      this.session ? keepFirst(this.own, '', [words]) : (this.queue = [words, ...this.queue]);
-      return this.changed();
-    }
+    // One that is gone would be begun anew, and the model would know nothing of what was said there.
+    const mustExist = at > 0 && !this.begun.has(session);
+    const keep = () => {
+      const isStopped = following.signal.reason === STOPPED;
+      const queued = { id: next(), text, documents, ...(this.begun.has(session) && { session }) };
+      return keepFirst(this.own, this.homeOf(session), isStopped ? [] : [queued]);
+    };
     try {
+      this.unsent.add(keep);
+      const context = await factsOf(this.context);
+      this.unsent.delete(keep);
       const told = object(
         await this.client.ask('POST', pathTo('sessions', session, '/runs'), {
           model: this.client.agent || undefined,
           message: text,
+          mustExist,
           documents: documents.map((document) => document.id),
           frontendTools: this.tools.list(),
-          context: factsOf(this.context),
+          context,
         }),
       );
       const runId = read.text(told.runId);
       this.messages = this.messages.map((message) =>
-        message.id === question.id ? { ...question, isSending: false, runId } : message.id === answer.id ? { ...(message as Answer), runId } : closed(message),
+        message.id === question.id ? { ...question, isSending: false } : message.id === answer.id ? { ...(message as Answer), runId } : closed(message),
       );
       this.changed();
       this.tabs?.postMessage({ session });
@@ -228,6 +231,12 @@ export class Chat extends Conversation {
         await this.watch(runId);
       }
     } catch (error) {
+      if (mustExist && isOf(error, 404) && (await this.isGone(session))) {
+        session === this.session && (await this.open(session));
+        const words = { id: next(), text, documents, isHeld: true };
+        this.session ? keepFirst(this.own, '', [words]) : (this.queue = [words, ...this.queue]);
+        return this.changed();
+      }
       if (following.signal.aborted) {
         if (following.signal.reason !== STOPPED) {
           // Somebody looks elsewhere: the words wait where they were said.
@@ -329,9 +338,9 @@ export class Chat extends Conversation {
   /** The sessions of decisions and new versions that are on their way, each as often as there are. */
   private readonly deciding: string[] = [];
 
-  /** True while a decision or a new version is on its way: a run goes on, or begins, a moment later. */
+  /** True while the session is loaded, or a decision or a new version is on its way: a run goes on, or begins, a moment later. */
   private get isDeciding(): boolean {
-    return this.deciding.includes(this.session);
+    return this.isLoading || this.deciding.includes(this.session);
   }
 
   /** Decides about a call. */
@@ -424,13 +433,16 @@ export class Chat extends Conversation {
     }
   }
 
+  /** The question of an answer. */
+  questionOf(answer: Answer): Question | undefined {
+    const before = this.messages.slice(0, this.messages.indexOf(answer));
+    return before.findLast((message): message is Question => message.role === 'user' && !message.isAside);
+  }
+
   /** Asks again what was asked before the answer. */
   async again(answer: Answer): Promise<void> {
-    const at = this.messages.indexOf(answer);
-    const question = this.messages.slice(0, at).findLast((message): message is Question => message.role === 'user' && !message.isAside);
-    if (question) {
-      await this.anew(question, question.text);
-    }
+    const question = this.questionOf(answer);
+    await (question && this.anew(question, question.text));
   }
 
   readonly unsaved = new UnsavedWords((question) => `${this.session} ${this.placeOf(question)}`, () => this.changed());
@@ -492,7 +504,7 @@ export class Chat extends Conversation {
       return false;
     }
     this.sessions.origins = { ...this.origins, [id]: { session, at } };
-    [this.session, this.seen] = [id, performance.now()];
+    this.session = id;
     return true;
   }
 }

@@ -1,5 +1,5 @@
 // The conversation as it is looked at: a session with its messages, and the run that is under way.
-import { type Client, isOf, pathTo } from '../api/client.ts';
+import { type Client, Failure, isOf, pathTo } from '../api/client.ts';
 import * as read from '../api/read.ts';
 import { type Json, list, object, text } from '../api/read.ts';
 import { type Origins, current, versions } from './branches.ts';
@@ -14,8 +14,8 @@ import { apply, unseen } from './transcript.ts';
 
 /** The time after which somebody looks again whether a call was decided elsewhere. */
 const LOOK = 4000;
-/** The time after which nobody knows whether the server still has the session. */
-const HELD = 1000;
+/** The time after which something is asked again that the network did not bring. */
+export const AGAIN = 2000;
 /** The answers that are seen first where a conversation is opened, and the longest that it waits for their ends. */
 const SEEN = 3;
 const PATIENCE = 1000;
@@ -55,8 +55,6 @@ export abstract class Conversation extends Connection {
   protected tabs: BroadcastChannel | undefined;
   /** The newest look at the session: one that comes back later than a newer one, or than a new turn, is old. */
   protected look = 0;
-  /** The time of the page's clock at which the server last told of the session. */
-  protected seen = 0;
 
   constructor(client: Client) {
     super(client);
@@ -147,18 +145,29 @@ export abstract class Conversation extends Connection {
     return this.begun.has(session) ? '' : session;
   }
 
-  /** Shows a session; an empty id is a new one. False if another one was opened meanwhile. */
+  /** Shows a session, once the network brings it; an empty id is a new one. False if another one was opened meanwhile. */
   async open(id: string): Promise<boolean> {
     this.leave();
-    const opening = (this.opening += 1);
+    let opening = (this.opening += 1);
+    const isHere = () => opening === this.opening;
     [this.session, this.messages, this.problem, this.announced] = [id, [], undefined, ''];
     [this.isLoading, this.isReconnecting] = [id !== '', false];
     this.changed();
     if (id) {
-      const failure = await this.reload().catch((error: unknown) => error);
-      if (opening !== this.opening) {
+      let failure: unknown;
+      while (isHere()) {
+        failure = await this.reload().catch((error: unknown) => error);
+        if (!(failure instanceof Failure && failure.passes && isHere() && this.life)) {
+          break;
+        }
+        this.isReconnecting = true;
+        this.changed();
+        await pause(AGAIN, this.life.signal).catch(() => (opening = 0));
+      }
+      if (!isHere()) {
         return false;
       }
+      this.isReconnecting = false;
       if (isOf(failure, 404)) {
         this.session = '';
         this.problem = this.speech.say('gone');
@@ -173,13 +182,8 @@ export abstract class Conversation extends Connection {
   }
   private opening = 0;
 
-  /** True if the server has told nothing of the session for a while. */
-  protected get isOld(): boolean {
-    return performance.now() - this.seen > HELD;
-  }
-
-  protected isGone(): Promise<boolean> {
-    return this.client.ask('HEAD', pathTo('sessions', this.session)).then(() => false, (error: unknown) => isOf(error, 404));
+  protected isGone(session: string): Promise<boolean> {
+    return this.client.ask('HEAD', pathTo('sessions', session)).then(() => false, (error: unknown) => isOf(error, 404));
   }
 
   protected async reload(): Promise<void> {
@@ -187,7 +191,6 @@ export abstract class Conversation extends Connection {
     const look = (this.look += 1);
     const told = await this.client.ask('GET', pathTo('sessions', id));
     this.begun.delete(id);
-    this.seen = performance.now();
     if (id !== this.session || look !== this.look) {
       return;
     }
@@ -344,22 +347,29 @@ export abstract class Conversation extends Connection {
     if (signal.aborted) {
       return;
     }
-    this.seen = performance.now();
     const before = this.last;
     const { type, end, blocks } = object(value);
     this.unread(run, list(object(type === 'snapshot' ? end : value).unread).map(text));
     const earlier = this.messages.flatMap((message) => (message.role === 'assistant' && message.id !== id && message.runId === run ? message.parts : []));
     const told = type === 'snapshot' ? { ...object(value), blocks: unseen(blocks, earlier) } : value;
     this.change(id, (answer) => apply(answer, told, performance.now()));
-    const answer = this.last;
-    for (const part of answer?.parts ?? []) {
-      if (part.kind === 'call' && part.state === 'frontend') {
-        void this.calls.answer(part, signal, this.session);
-      } else if (part.kind === 'call' && isEnd(part.state)) {
+    this.answerCalls();
+    for (const part of this.last?.parts ?? []) {
+      if (part.kind === 'call' && isEnd(part.state)) {
         this.calls.ended(part.id);
       } else if (asks(part) && !this.isKnown(before, part)) {
         const { name, question } = part;
         this.hear(question ? `${this.speech.say('stateQuestion')}: ${question.prompt ?? name}` : this.speech.say('approvalNeeded', { name }));
+      }
+    }
+  }
+
+  /** Answers the calls for which the page has tools by now. */
+  answerCalls(): void {
+    const { following, last } = this;
+    for (const part of last?.parts ?? []) {
+      if (part.kind === 'call' && part.state === 'frontend' && following) {
+        void this.calls.answer(part, following.signal, this.session);
       }
     }
   }
@@ -438,8 +448,16 @@ export abstract class Conversation extends Connection {
 
   /** The number of the user's messages before one that the server has: it has none of those that failed. */
   protected placeOf(question: Question): number {
-    return this.questions.slice(0, this.questions.indexOf(question)).filter(({ isSending }) => !isSending).length;
+    // Each picture asks for the places of all: they are counted once for as long as the messages are the same.
+    if (this.counted !== this.messages) {
+      this.counted = this.messages;
+      let count = 0;
+      this.places = new Map(this.questions.map(({ id, isSending }) => [id, isSending ? count : count++]));
+    }
+    return this.places.get(question.id) ?? 0;
   }
+  private counted: readonly Message[] = [];
+  private places = new Map<string, number>();
 
   /** The versions of a message: their number, and the one that is shown. */
   versionsOf(question: Question): { all: string[]; at: number } {

@@ -53,6 +53,12 @@ export interface Approval {
   expiresAt: number;
 }
 
+/** A decision about a call. */
+export type Decision =
+  | { decision: 'approve' | 'always' }
+  | { decision: 'deny'; text: string }
+  | { decision: 'edit'; arguments: unknown };
+
 /** The state of a call. Those behind `frontend` are ends. */
 export type CallState =
   | 'writing'
@@ -186,8 +192,6 @@ export interface Question {
   id: string;
   text: string;
   documents: readonly Doc[];
-  /** The run that it began. */
-  runId?: string;
   /** True until the server has it. */
   isSending?: boolean;
   /** True if it was said while a run was under way. */

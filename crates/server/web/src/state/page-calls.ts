@@ -4,7 +4,7 @@ import type { PageTools } from './tools.ts';
 
 export interface Host {
   changed(): void;
-  /** A call goes to the page. */
+  /** A call goes to this page. */
   begun(call: Call): void;
   deliver(callId: string, result: unknown, isError: boolean, session: string): Promise<void>;
 }
@@ -39,7 +39,10 @@ export class PageCalls {
     this.endings.delete(id);
   }
 
-  /** Answers a call, if the page offers the tool: once, however often the call is heard of. */
+  /**
+   * Answers a call, if the page offers the tool: once, however often the call is heard of. Who looks elsewhere is asked for
+   * no leave, and waits for no other tab; a handler that has begun goes on, since the model waits for what it did.
+   */
   async answer(call: Call, watching: AbortSignal, session: string): Promise<void> {
     const { id, name } = call;
     const tool = this.tools.get(name);
@@ -49,12 +52,16 @@ export class PageCalls {
     this.answering.add(id);
     const ending = new AbortController();
     const { signal } = ending;
+    const waiting = new AbortController();
+    for (const over of [signal, watching]) {
+      over.aborted && waiting.abort();
+      over.addEventListener('abort', () => waiting.abort(), { once: true });
+    }
     this.endings.set(id, ending);
-    watching.addEventListener('abort', () => ending.abort(), { once: true });
     if (tool.approval) {
       const may = await new Promise<boolean | undefined>((resolve) => {
         this.asking.set(id, resolve);
-        signal.addEventListener('abort', () => resolve(undefined), { once: true });
+        waiting.signal.addEventListener('abort', () => resolve(undefined));
         this.host.changed();
       });
       this.asking.delete(id);
@@ -70,8 +77,15 @@ export class PageCalls {
     }
     // The page knows no numbers but those of JavaScript.
     const given: unknown = JSON.parse(JSON.stringify(call.arguments ?? {}));
-    this.host.begun({ ...call, arguments: given });
-    const made = await this.tools.call(id, name, given, signal);
+    let hasBegun = false;
+    const made = await this.tools.call(id, name, given, signal, waiting.signal, () => {
+      hasBegun = true;
+      this.host.begun({ ...call, arguments: given });
+    });
+    if (!made && !hasBegun && watching.aborted) {
+      // Whoever looks at the run again waits again.
+      this.answering.delete(id);
+    }
     if (this.endings.delete(id) && made) {
       await this.host.deliver(id, made.result, made.isError, session);
     }

@@ -1,4 +1,4 @@
-//! Facts that outlive conversations.
+//! Facts that are remembered across conversations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::sql::row::{number, place};
 /// The most facts of a principal by default.
 const MAX_FACTS: usize = 10_000;
 
-/// Long-term memory in the database of a store of sessions, up to 10,000 facts for each principal. Cloning shares it.
+/// Long-term memory in the database of a session store, with up to 10,000 facts per principal. Clones share it.
 ///
-/// It finds facts by their words and ranks them as `MemoryFacts` of `attache-tools` does. A search reads the words of its
-/// principal alone, so that what others remember moves nothing in it.
+/// It finds facts by their words and ranks them like `MemoryFacts` of `attache-tools`. A search reads only the words of
+/// its principal, so the facts of others do not affect the ranking.
 #[derive(Clone)]
 pub struct Facts {
     store: Store,
@@ -30,12 +30,12 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts in the database of `store`.
+    /// Opens the facts in the database of `store`.
     pub fn new(store: Store) -> Self {
         Self { store, max_facts: MAX_FACTS }
     }
 
-    /// Sets the most facts of a principal.
+    /// Sets the maximum number of facts per principal.
     #[must_use]
     pub fn with_max_facts(mut self, facts: usize) -> Self {
         self.max_facts = facts;
@@ -54,7 +54,7 @@ impl LongTermMemory for Facts {
         let (store, principal, max) = (self.store.clone(), principal.to_owned(), self.max_facts);
         Box::pin(async move {
             if principal.contains('\0') {
-                let text = "the name of a principal has a NUL character";
+                let text = "the name of a principal contains a NUL character";
                 return Err(StoreError::new(StoreErrorKind::Conflict, text));
             }
             let fact = Fact::of(&principal, text, fresh::now())?;

@@ -113,7 +113,7 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
         .await?;
         if counted.is_some_and(|counted| counted.try_get(0).unwrap_or(false)) {
             let run: &str = row.try_get(2)?;
-            tracing::warn!(session, run, "nobody could go on with the run, and it is taken over no more");
+            tracing::warn!(session, run, "no process could continue the run, and it is not taken over again");
             continue;
         }
         // A driver that only slept goes on appending, until somebody takes its lease.

@@ -1,4 +1,4 @@
-//! The documents that sessions mention.
+//! The documents that are mentioned in sessions.
 
 use std::collections::HashSet;
 
@@ -60,7 +60,7 @@ async fn add_of_sessions(
             let (text, mut found) = (text.to_owned(), HashSet::new());
             let reading = spawn_blocking(move || add_of_text(&text, &mut found).map(|()| found));
             let broken =
-                |_| SqlError::Unreadable("the reading of what a session mentions was broken off".to_owned());
+                |_| SqlError::Unreadable("reading the documents of a session was interrupted".to_owned());
             ids.extend(reading.await.map_err(broken)??);
         }
     }
@@ -143,8 +143,8 @@ async fn document_ids(store: &Store) -> Result<HashSet<DocumentId>, SqlError> {
 }
 
 impl Store {
-    /// A random name of this database, which it keeps: for a folder of documents that
-    /// [notes its owners](crate::FileDocumentStore::note_owner). A copy of the database has the same one.
+    /// A permanent random name of this database, for a document folder that [registers its
+    /// owners](crate::FileDocumentStore::note_owner). A copy of the database has the same name.
     ///
     /// # Errors
     /// [`StoreError`] if the database fails.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use attache_agent::{SessionInfo, words_of_entry, words_of_message};
+use attache_agent::{SessionInfo, words_of_entries, words_of_message};
 use attache_core::words::{WordQuery, words};
 use sqlx::{Row as _, query};
 
@@ -86,23 +86,30 @@ pub(super) async fn read(
             piece.is_last = false;
             break;
         }
-        let end = entries.min(searched + left);
+        let mut end = entries.min(searched + left);
+        // A verdict is read with the reply before it.
+        let verdict =
+            query("SELECT 1 FROM attache_entry WHERE run = $1 AND place = $2 AND key LIKE 'hook/reply/%'");
+        if end < entries && verdict.bind(run).bind(end).fetch_optional(&mut *connection).await?.is_some() {
+            end += 1;
+        }
         piece.is_last &= end == entries;
         // Text under calls was not said.
         let rows = query(
-            "SELECT body, at FROM attache_entry WHERE run = $1 AND place >= $2 AND place < $3 AND key NOT LIKE 'tool/%'",
+            "SELECT body, at FROM attache_entry WHERE run = $1 AND place >= $2 AND place < $3 AND key NOT LIKE 'tool/%' \
+             ORDER BY place",
         )
         .bind(run)
         .bind(searched)
         .bind(end)
         .fetch_all(&mut *connection)
         .await?;
+        let mut told = Vec::with_capacity(rows.len());
         for row in &rows {
-            if let Ok(entry) = entry(row.try_get(0)?, number(row.try_get(1)?), session) {
-                piece.said.extend(words_of_entry(&entry));
-            }
+            told.extend(entry(row.try_get(0)?, number(row.try_get(1)?), session));
         }
-        left -= end - searched;
+        piece.said.extend(words_of_entries(&told));
+        left = (left - (end - searched)).max(0);
         piece.runs.push((run, end));
     }
     Ok(Some(piece))

@@ -330,3 +330,57 @@ fn a_path_that_is_written_otherwise_gets_by_no_pattern() {
     }
     assert!(got_by.is_empty(), "{got_by:?}");
 }
+
+// On macOS, on Windows and on mounts of their kind, the system finds an entry by other spellings than its own.
+#[test]
+fn an_entry_is_known_by_its_own_spelling_alone() {
+    let (_kept, folders) = folders(|inbox| {
+        fs::create_dir(inbox.join("docs")).unwrap();
+        for file in ["docs/secrets.json", "docs/caf\u{e9}.txt", "docs/2024"] {
+            fs::write(inbox.join(file), "canary").unwrap();
+        }
+    });
+    let root = &folders.roots[0];
+    for (name, is_there) in [
+        ("secrets.json", true),
+        ("Secrets.json", false),
+        ("SECRET~1.JSO", false),
+        ("caf\u{e9}.txt", true),
+        ("cafe\u{301}.txt", false),
+        ("2024", true),
+        ("2024.", false),
+    ] {
+        assert_eq!(root.has_entry("docs", name), is_there, "{name}");
+        let path = format!("docs/{name}");
+        assert_eq!(root.dir.exists(&path) && root.is_spelled(&path), is_there, "{name}");
+        assert_eq!(folders.read(&path).is_ok(), is_there, "{name}");
+    }
+    // Those whose spellings the system does not tell apart by their capitals are looked for among the entries.
+    for name in ["SECRET~1.JSO", "caf\u{e9}.txt", "2024"] {
+        assert!(!root.has_one_spelling("docs", name), "{name}");
+    }
+    assert_eq!(root.has_one_spelling("docs", "secrets.json"), !root.dir.exists("docs/SECRETS.JSON"));
+    assert!(root.is_spelled("docs/new.txt") && folders.open_parent("docs/New.txt").is_ok());
+}
+
+#[test]
+fn another_spelling_gets_by_no_filter() {
+    let (kept, _) = folders(|inbox| {
+        for folder in ["docs", "private"] {
+            fs::create_dir(inbox.join(folder)).unwrap();
+            fs::write(inbox.join(folder).join("secrets.json"), "canary").unwrap();
+        }
+        fs::write(inbox.join(".env"), "canary").unwrap();
+    });
+    let chosen = FileFilter::new().excluding(["secrets.json", "private/"]).unwrap();
+    let folders = Folders::open([kept.path().join("inbox")], chosen).unwrap();
+    for way in
+        ["docs/Secrets.json", "docs/SECRET~1.JSO", "Private/Secrets.json", "Docs/secrets.json", "ENV~1"]
+    {
+        assert!(folders.read(way).is_err(), "{way}");
+        // Where capitals make a difference, it is a new file.
+        let is_there = kept.path().join("inbox").join(way).exists();
+        assert!(!is_there || folders.open_parent(way).is_err(), "{way}");
+    }
+    assert!(folders.list(Some("Private")).is_err());
+}

@@ -101,7 +101,15 @@ fn documents_have_a_format_a_source_and_a_size() {
     breaks(CLAUDE, at, "exceeds 4.5 MB", sent("txt", json!({"bytes": base64(&large)})));
     keeps(CLAUDE, sent("pdf", json!({"bytes": base64([PDF, &large].concat())})));
     let many: Vec<Value> = (0..6).map(|number| pdf(&format!("Document {number}"))).collect();
-    breaks(CLAUDE, "messages.0.content.6.document", "too many documents", with(&many));
+    let words = "You can't include more than 5 documents in a request.";
+    breaks(CLAUDE, "messages.0.content.6.document", words, with(&many));
+    // Those of other messages count, inside results too.
+    let (first, inside) = (with(&many[..4]), returned(&many[4..]));
+    let at = "messages.2.content.0.toolResult.content.1.document";
+    breaks(CLAUDE, at, words, move |body| {
+        inside(body);
+        first(body);
+    });
 }
 
 // bedrock.md (a) 26

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANY, NEW, OLD, VERTEX, breaks, keeps, set, then};
+use super::{ANY, NEW, OLD, VERTEX, base64, breaks, keeps, png, set, then};
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "parts": [{"text": text}]})
@@ -166,4 +166,25 @@ fn a_signature_belongs_to_the_part() {
         "Base64 decoding failed",
         then(json!([odd, responses(&["f"])])),
     );
+}
+
+// gemini.md 4
+#[test]
+fn image_models_sign_what_they_said_and_drew() {
+    const DRAWS: &str = "models/gemini-3-pro-image-preview";
+    let image = || json!({"inlineData": {"mimeType": "image/png", "data": base64(png(1, 1))}});
+    let signed = |mut part: Value| {
+        part["thoughtSignature"] = json!("c2ln");
+        part
+    };
+    let (text, thought) = (json!({"text": "x"}), json!({"text": "Hm.", "thought": true}));
+    let said = |parts: &[&Value]| then(json!([{"role": "model", "parts": parts}, user("more")]));
+    keeps(DRAWS, said(&[&thought, &signed(text.clone()), &text, &signed(image())]));
+    let words = "Text part is missing a thought_signature in content position 2, part position 2.";
+    breaks(DRAWS, "contents[1]", words, said(&[&thought, &text]));
+    let words = "Image part is missing a thought_signature in content position 2, part position 2.";
+    breaks(DRAWS, "contents[1]", words, said(&[&signed(text.clone()), &image()]));
+    for model in [ANY, "projects/p/locations/global/publishers/google/models/gemini-3-pro-image-preview"] {
+        keeps(model, said(&[&text, &image()]));
+    }
 }

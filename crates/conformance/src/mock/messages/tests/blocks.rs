@@ -165,6 +165,9 @@ fn documents_have_five_sources() {
         "non-empty",
         with(json!({"type": "content", "content": ""})),
     );
+    let mut titled = document(&json!({"type": "text", "media_type": "text/plain", "data": "x"}));
+    titled["title"] = "a".repeat(501).into();
+    breaks("messages.0.content.0.document.title", "at most 500 characters", blocks(json!([titled])));
     breaks("messages.0.content.0.document.name", "Extra inputs", |body| {
         blocks(json!([{"type": "document", "name": "a.pdf", "source": {}}]))(body);
     });

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{Reply, redirected};
+use attache_transport::{Origin, Reply, redirected};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, StreamableHttpError,
@@ -118,8 +118,7 @@ pub(super) fn is_media(written: &str, media: &str) -> bool {
 /// Where a redirect leads, if it stays on the origin of `url`.
 pub(super) fn on_same_origin(url: &str, location: &[u8]) -> Option<String> {
     let target = redirected(url, location).ok()?;
-    let (from, to): (Uri, Uri) = (url.parse().ok()?, target.parse().ok()?);
-    (from.scheme() == to.scheme() && from.authority() == to.authority()).then_some(target)
+    (Origin::parse(&target)? == Origin::parse(url)?).then_some(target)
 }
 
 /// Counts the bytes of each event while they come.
@@ -127,25 +126,28 @@ pub(super) struct Bounded {
     limit: usize,
     held: usize,
     after_break: bool,
+    /// True behind a `\r`, with which a `\n` is one end of a line.
+    after_return: bool,
 }
 
 impl Bounded {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, held: 0, after_break: false }
+        Self { limit, held: 0, after_break: false, after_return: false }
     }
 
     /// Takes the next bytes; an event ends with an empty line.
     pub(super) fn take(&mut self, chunk: &[u8]) -> Result<(), ProviderError> {
         for byte in chunk {
             match byte {
-                b'\n' if self.after_break => self.held = 0,
-                b'\n' => self.after_break = true,
-                b'\r' => {}
+                b'\n' if self.after_return => {}
+                b'\n' | b'\r' if self.after_break => self.held = 0,
+                b'\n' | b'\r' => self.after_break = true,
                 _ => {
                     self.after_break = false;
                     self.held = self.held.saturating_add(1);
                 }
             }
+            self.after_return = *byte == b'\r';
             if self.held > self.limit {
                 let message = format!("an event of the server is larger than {} bytes", self.limit);
                 return Err(ProviderError::new(ErrorKind::Malformed, message));
@@ -179,8 +181,14 @@ mod tests {
     fn an_endless_event_is_cut_and_many_small_ones_are_not() {
         let mut bounded = Bounded::new(10);
         for _ in 0..100 {
-            assert!(bounded.take(b"data: 1\r\n\r\n").is_ok());
+            for event in ["data: 1\r\n\r\n", "data: 1\n\n", "data: 1\r\r"] {
+                assert!(bounded.take(event.as_bytes()).is_ok(), "{event:?}");
+            }
         }
+        // One end of a line is no empty line, also where it lies across two chunks.
+        assert!(bounded.take(b"data:\r").is_ok() && bounded.take(b"\ndata").is_ok());
+        assert!(bounded.take(b"data").is_err());
+        let mut bounded = Bounded::new(10);
         assert!(bounded.take(b"data: 123").is_ok());
         assert!(bounded.take(b"45").is_err());
     }

@@ -40,6 +40,15 @@ pub(crate) struct Found {
     /// The rights to ask for where nothing else says so.
     pub(crate) scopes: Option<String>,
     pub(crate) issuer: Issuer,
+    /// True if the authorization server says that it takes a proof of who began a login, or is too old to say so.
+    takes_proof: bool,
+}
+
+impl Found {
+    /// A program that acts for itself has no code that somebody could steal, and needs no such proof.
+    pub(crate) fn for_a_person(self) -> Result<Self, McpLoginError> {
+        if self.takes_proof { Ok(self) } else { Err(McpLoginError::NoPkce) }
+    }
 }
 
 /// Asks the server who gives tokens for it, and them how.
@@ -94,15 +103,9 @@ pub(crate) async fn discover(
         if !same(&found.issuer, &issuer) {
             return Err(McpLoginError::Issuer);
         }
-        let has = |list: &Option<Vec<String>>, word: &str| {
-            list.as_ref().is_none_or(|list| list.iter().any(|known| known == word))
-        };
-        if found.code_challenge_methods_supported.is_none() && !is_old
-            || !has(&found.code_challenge_methods_supported, "S256")
-        {
-            return Err(McpLoginError::NoPkce);
-        }
-        return Ok(Found { resource, scopes, issuer: found });
+        let methods = found.code_challenge_methods_supported.as_ref();
+        let takes_proof = methods.map_or(is_old, |methods| methods.iter().any(|known| known == "S256"));
+        return Ok(Found { resource, scopes, issuer: found, takes_proof });
     }
     if !is_old {
         return Err(McpLoginError::NotOffered);
@@ -114,7 +117,7 @@ pub(crate) async fn discover(
         issuer,
         ..Issuer::default()
     };
-    Ok(Found { resource, scopes, issuer })
+    Ok(Found { resource, scopes, issuer, takes_proof: true })
 }
 
 fn same(one: &str, other: &str) -> bool {

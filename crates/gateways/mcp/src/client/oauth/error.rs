@@ -13,7 +13,7 @@ pub enum McpLoginError {
     #[error("nobody is logged in to the server")]
     NotLoggedIn,
     /// An address is none, or is not to be asked without TLS.
-    #[error("an address of the login is none that may be asked")]
+    #[error("an address of the login is none, or has no TLS")]
     Address,
     /// The server names a place that is not its own, or asks for tokens of another.
     #[error("the server asks for a login to something else than itself")]
@@ -25,7 +25,9 @@ pub enum McpLoginError {
     #[error("the authorization server takes no proof by S256 (PKCE)")]
     NoPkce,
     /// The authorization server takes no new clients: name one.
-    #[error("the authorization server registers no clients, and none is set")]
+    #[error(
+        "the authorization server takes no new clients: register one there, and name it with McpOAuth::client"
+    )]
     NoClient,
     /// An answer is of another login.
     #[error("the answer belongs to another login")]
@@ -40,7 +42,9 @@ pub enum McpLoginError {
         error: String,
     },
     /// An authorization server cannot be reached, or does not answer.
-    #[error("an authorization server cannot be reached")]
+    #[error(
+        "an authorization server cannot be reached; one at a private address is named with McpOAuth::issuer"
+    )]
     Unreachable,
     /// An authorization server answers with something else.
     #[error("an authorization server answers with something else than was asked for")]

@@ -1,7 +1,7 @@
 //! Clients and tokens of authorization servers.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use attache_core::fresh;
 
@@ -23,7 +23,7 @@ struct Registered {
 struct Token {
     access_token: String,
     token_type: String,
-    expires_in: Option<u64>,
+    expires_in: Option<Value>,
     refresh_token: Option<String>,
     scope: Option<String>,
 }
@@ -166,6 +166,7 @@ fn grant(
     scope: Option<&str>,
 ) -> Result<McpGrant, McpLoginError> {
     let token: Token = read(answer)?;
+    let lifetime = token.expires_in.as_ref().and_then(whole_seconds);
     if !token.token_type.eq_ignore_ascii_case("bearer") || token.access_token.is_empty() {
         return Err(McpLoginError::Malformed);
     }
@@ -174,11 +175,18 @@ fn grant(
         issuer: terms.issuer.to_owned(),
         access_token: token.access_token,
         refresh_token: token.refresh_token.filter(|token| !token.is_empty()),
-        expires_at: token.expires_in.map(|life| seconds(fresh::now()).saturating_add(life)),
+        expires_at: lifetime.map(|life| seconds(fresh::now()).saturating_add(life)),
+        lifetime,
         scope: token.scope.or_else(|| scope.map(str::to_owned)),
         token_endpoint: terms.token_endpoint.to_owned(),
         client: client.clone(),
     })
+}
+
+/// Some servers write numbers as texts, or as floats.
+fn whole_seconds(written: &Value) -> Option<u64> {
+    let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
+    text.trim().split('.').next()?.parse().ok()
 }
 
 fn read<T: serde::de::DeserializeOwned>(answer: &Asked) -> Result<T, McpLoginError> {
@@ -187,15 +195,55 @@ fn read<T: serde::de::DeserializeOwned>(answer: &Asked) -> Result<T, McpLoginErr
         if answer.status >= 500 || matches!(answer.status, 408 | 429) {
             return Err(McpLoginError::Unreachable);
         }
-        return Err(match serde_json::from_slice::<Refusal>(&answer.body) {
-            Ok(Refusal { error }) => McpLoginError::Refused { error: plain(&error) },
-            Err(_) => McpLoginError::Refused { error: format!("HTTP {}", answer.status) },
-        });
+        let unsaid = || McpLoginError::Refused { error: format!("HTTP {}", answer.status) };
+        return Err(refusal(answer).unwrap_or_else(unsaid));
     }
-    serde_json::from_slice(&answer.body).map_err(|_| McpLoginError::Malformed)
+    // Some refuse under a good status.
+    let other = |_| refusal(answer).unwrap_or(McpLoginError::Malformed);
+    serde_json::from_slice(&answer.body).map_err(other)
+}
+
+fn refusal(answer: &Asked) -> Option<McpLoginError> {
+    let Refusal { error } = serde_json::from_slice(&answer.body).ok()?;
+    Some(McpLoginError::Refused { error: plain(&error) })
 }
 
 /// A code of an error as it may be shown.
 pub(crate) fn plain(error: &str) -> String {
     error.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(body: &str) -> Result<McpGrant, McpLoginError> {
+        let answer = Asked { status: 200, body: body.as_bytes().to_vec() };
+        let terms =
+            Terms { resource: "https://h/mcp", issuer: "https://h", token_endpoint: "https://h/token" };
+        let client = Client { id: "client-1".to_owned(), secret: None, method: Method::None };
+        grant(&answer, &terms, &client, None)
+    }
+
+    #[test]
+    fn the_life_of_a_token_is_read_as_servers_write_it() {
+        for (written, life) in [
+            ("3599", Some(3_599)),
+            ("\"3599\"", Some(3_599)),
+            ("3600.0", Some(3_600)),
+            ("null", None),
+            ("\"soon\"", None),
+            ("-1", None),
+        ] {
+            let body = format!(r#"{{"access_token":"a","token_type":"bearer","expires_in":{written}}}"#);
+            assert_eq!(given(&body).unwrap().lifetime, life, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_under_a_good_status_is_a_refusal() {
+        let refused = given(r#"{"error":"invalid_grant","error_description":"used"}"#).unwrap_err();
+        assert!(matches!(refused, McpLoginError::Refused { error } if error == "invalid_grant"));
+        assert!(matches!(given("<html>").unwrap_err(), McpLoginError::Malformed));
+    }
 }

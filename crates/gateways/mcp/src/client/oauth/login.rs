@@ -47,7 +47,7 @@ impl McpLogin {
             let challenge = shared.challenge().await?;
             let web = shared.web();
             let named = shared.settings.issuer.as_deref();
-            let found = discover(&web, &shared.url, &challenge, named).await?;
+            let found = discover(&web, &shared.url, &challenge, named).await?.for_a_person()?;
             web.origin(&found.issuer.authorization_endpoint)?;
             let client = client(&web, &shared.settings, &found.issuer, &redirect).await?;
             let scope = shared.scope(&challenge, &found).await?;

@@ -206,11 +206,18 @@ impl Shared {
         self.lock().challenge.is_some()
     }
 
-    /// The token for a request, renewed if it ends soon; nothing if nobody is logged in.
+    /// The token for a request, renewed if it ends soon and another is to be had; nothing if nobody is logged in.
     pub(crate) async fn token(self: &Arc<Self>) -> Result<Option<Secret>, McpLoginError> {
         let grant = match self.load().await? {
             Some(grant) if grant.is_fresh() => Some(grant),
-            grant => self.renewed(grant.map(|grant| grant.access_token), None).await?,
+            known => match self.renewed(known.map(|grant| grant.access_token), None).await {
+                Ok(Some(grant)) => Some(grant),
+                // The one that is kept is good to its end. After a logout there is none.
+                none => match self.load().await?.filter(McpGrant::is_good) {
+                    Some(grant) => Some(grant),
+                    None => none?,
+                },
+            },
         };
         Ok(grant.map(|grant| Secret::new(grant.access_token)))
     }

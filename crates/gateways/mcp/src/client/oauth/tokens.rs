@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use attache_core::{BoxFuture, fresh};
 use serde::{Deserialize, Serialize};
 
-/// A token is renewed when it ends so soon.
+/// A token is renewed when it ends so soon, in seconds.
 const MARGIN: u64 = 60;
 
 /// The leave to use a server, and what renews it. Its `Debug` shows no secret.
@@ -30,6 +30,9 @@ pub struct McpGrant {
     /// The end of the access token, in seconds since 1970, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// The seconds for which the access token is good from its beginning on, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lifetime: Option<u64>,
     /// The rights that it has, by spaces apart, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
@@ -63,9 +66,18 @@ pub(crate) enum Method {
 }
 
 impl McpGrant {
-    /// True if the access token is good for a while.
+    /// True if the access token is good for a while. One that lives briefly is renewed in the second half of its life.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.expires_at.is_none_or(|end| end > seconds(fresh::now()).saturating_add(MARGIN))
+        self.lasts(self.lifetime.map_or(MARGIN, |life| MARGIN.min(life / 2)))
+    }
+
+    /// True if the access token is good now.
+    pub(crate) fn is_good(&self) -> bool {
+        self.lasts(0)
+    }
+
+    fn lasts(&self, time: u64) -> bool {
+        self.expires_at.is_none_or(|end| end > seconds(fresh::now()).saturating_add(time))
     }
 }
 

@@ -79,6 +79,29 @@ async fn requests_by_another_host_or_of_another_page_are_refused() {
     assert_eq!(post(&named, &headers, &initialize()).await.0, StatusCode::OK);
 }
 
+// A page that may ask nothing would hold room for bodies, and close the sessions of others.
+#[tokio::test(start_paused = true)]
+async fn requests_of_another_page_are_refused_before_anything_is_done_for_them() {
+    let http = who().with_limits(McpServeLimits::new().with_sessions(1)).http();
+    let session = begun(&http, "").await.1;
+    for (name, value) in [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")] {
+        let host = if name == "host" { value } else { "localhost" };
+        let strange = Request::post("/mcp").header("host", host);
+        let strange = if name == "host" { strange } else { strange.header(name, value) };
+        let strange = strange.body(StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>()));
+        let asked = tokio::time::Instant::now();
+        let answered = http.clone().call(strange.unwrap()).await.unwrap();
+        assert_eq!((answered.status(), asked.elapsed().as_millis()), (StatusCode::FORBIDDEN, 0), "{name}");
+        let (status, ..) = post(&http, &[(name, value)], &initialize()).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{name}");
+    }
+    let list = request(2, "tools/list", json!({}));
+    assert_eq!(post(&http, &[("mcp-session-id", &session)], &list).await.0, StatusCode::OK, "it is there");
+    let trace = Request::builder().method("TRACE").uri("/mcp").header("host", "localhost");
+    let traced = http.clone().call(trace.body(Full::<Bytes>::default()).unwrap()).await.unwrap();
+    assert_eq!(traced.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
 #[tokio::test]
 async fn a_bearer_says_on_whose_behalf_a_request_is_made() {
     let http = bearers(who());
@@ -118,7 +141,8 @@ async fn bodies_are_bounded_in_all() {
             Poll::Pending
         });
         let pieces = stream::iter([Ok::<_, Infallible>(Frame::data(piece))]).chain(rest);
-        let request = Request::post("/mcp").body(StreamBody::new(pieces)).unwrap();
+        let request = Request::post("/mcp").header("host", "localhost");
+        let request = request.body(StreamBody::new(pieces)).unwrap();
         let mut http = http.clone();
         tokio::spawn(async move { http.call(request).await.map(|response| response.status()) })
     };

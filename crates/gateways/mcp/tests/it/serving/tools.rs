@@ -3,9 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use attache_agent::{Agent, Catalog, FunctionTool, Proposal, Tools, Verdict, tool_fn};
+use attache_agent::{
+    Agent, Ask, CallVerdict, Catalog, FunctionTool, HookContext, HookError, Proposal, RunHook, Tools,
+    Verdict, tool_fn,
+};
 use attache_core::tool::{Deferred, Progress};
-use attache_core::{Approval, Document, Effect, ToolContext, ToolDefinition, ToolError, ToolReturn};
+use attache_core::{
+    Approval, BoxFuture, ContentTree, Document, Effect, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolResult, ToolReturn,
+};
 use attache_mcp::{McpCall, McpEndpoint, McpEra, McpLogLevel, McpServeLimits, McpServer, McpService};
 use serde_json::{Map, Value, json};
 
@@ -113,7 +119,7 @@ async fn a_large_document_is_a_link_that_the_same_session_reads() {
 // Nothing is dropped in silence
 #[tokio::test]
 async fn what_cannot_be_handed_over_is_named() {
-    let limits = McpServeLimits::new().with_inline_bytes(10, 10).with_kept_bytes(1_000, 1_000);
+    let limits = McpServeLimits::new().with_inline_bytes(10, 10).with_kept_bytes(2_000, 2_000);
     let service = one("some", || {
         let withheld = Document::new("secret").with_file_name("withheld.txt");
         let all = (Document::new(vec![0_u8; 2_000]).with_file_name("huge.bin"), withheld.clone());
@@ -228,7 +234,7 @@ async fn an_output_that_breaks_its_promise_does_not_invite_a_second_call() {
     for (name, warns) in [("look", false), ("pay", true)] {
         let said = client.call(name, json!({})).await;
         let whole = said.to_string();
-        assert!(whole.contains("paid") && whole.contains("something else than it promises"), "{whole}");
+        assert!(whole.contains("paid") && whole.contains("does not fit the output schema"), "{whole}");
         assert_eq!(whole.contains("do not make it again"), warns, "{whole}");
         assert!(said["structuredContent"].is_null(), "{whole}");
     }
@@ -387,6 +393,72 @@ async fn the_policy_of_an_agent_stands_before_its_tools() {
         let mut client = Client::new(service, json!({})).await;
         assert_eq!(text(&client.call("pay", json!({"n": 5})).await), said);
     }
+}
+
+/// Denies payments of strangers, pays less than is asked for, and hides what a tool returns.
+struct Guard;
+
+impl RunHook for Guard {
+    fn before_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        context: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<CallVerdict, HookError>> {
+        let verdict = match (&*call.name, context.principal) {
+            ("pay", Some("ann")) => CallVerdict::Rewrite(json!({"n": 5})),
+            ("pay", _) => CallVerdict::Deny("log in first".to_owned()),
+            _ => CallVerdict::Run,
+        };
+        Box::pin(std::future::ready(Ok(verdict)))
+    }
+
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        result: &'a mut ToolResult,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        if call.name == "tell" {
+            result.tree = ContentTree::text("withheld");
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn the_hooks_of_an_agent_stand_before_its_tools() {
+    let paid = Arc::new(AtomicUsize::new(0));
+    let own = Arc::clone(&paid);
+    let pay = numbered("pay", move |n| {
+        own.fetch_add(1, Ordering::SeqCst);
+        Ok(n)
+    });
+    let agent = Agent::without_model().tool(pay).tool(numbered("tell", |_| Ok("a secret"))).hook(Guard);
+    let agent = agent.approval_policy(|proposal: &Proposal<'_>| match &*proposal.call.name {
+        "pay" => Verdict::Ask(Ask::default()),
+        _ => Verdict::Run,
+    });
+    let agent = agent.build().unwrap();
+    let service = |principal| McpService::new("books").with_tools_of(agent.clone()).with_principal(principal);
+    let mut client = Client::new(service("bob"), json!({"elicitation": {}})).await;
+    assert_eq!(text(&client.call("pay", json!({"n": 500})).await), "log in first");
+    assert_eq!(paid.load(Ordering::SeqCst), 0);
+    assert_eq!(text(&client.call("tell", json!({"n": 1})).await), "withheld");
+    // The person who approves sees what is done.
+    let mut client = Client::new(service("ann"), json!({"elicitation": {}})).await;
+    let approve = json!({"action": "accept", "content": {"decision": "approve"}});
+    let said = client.call_answering("pay", json!({"n": 500}), approve.clone()).await;
+    assert!(text(&said).contains('5') && !text(&said).contains("500"), "{said}");
+    let asked = client.told.last().unwrap()["params"]["message"].as_str().unwrap().to_owned();
+    assert!(asked.contains(r#"{"n":5}"#), "{asked}");
+    // So does a client that calls again with the answer.
+    let mut client = Client::stateless(service("ann"), json!({"elicitation": {}}));
+    let asked = client.call("pay", json!({"n": 500})).await;
+    let again = json!({
+        "name": "pay", "arguments": {"n": 500}, "requestState": asked["requestState"],
+        "inputResponses": {"answer": approve},
+    });
+    assert!(text(&client.ask("tools/call", again).await["result"]).contains('5'));
+    assert_eq!(paid.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

@@ -11,8 +11,7 @@ use serde_json::value::RawValue;
 
 use super::ids::legal;
 use super::messages::{Renderer, text_part};
-use crate::chat::response::EXTRA_CONTENT;
-use crate::chat::response::extras::is_beside;
+use crate::chat::response::extras::{EXTRA_CONTENT, is_beside};
 use crate::chat::response::reasoning::Origin;
 use crate::chat::response::wire::BesideCall;
 use crate::error::Result;

@@ -3,8 +3,8 @@
 use attache_core::capability::{Caching, ReasoningExcludes, StructuredOutput};
 use attache_core::json::merge_members;
 use attache_core::settings::CachePolicy;
-use attache_core::{Degradation, Message, ResponseFormat, ToolChoice};
-use attache_transport::{ANY, Codec as _, StrictForms, set_member};
+use attache_core::{Degradation, ErrorKind, Message, ProviderError, ResponseFormat, ToolChoice};
+use attache_transport::{ANY, Codec as _, StrictForms, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::reasoning::Reasons;
@@ -49,6 +49,13 @@ pub(super) fn options(ask: Ask<'_>, hosted: &[&Value], forms: Option<StrictForms
     tools::may_loosen(capabilities, &request.tools, schemas, forms.as_ref(), &mut writer.refusals)?;
     // openai.md A.6, D 20
     if writer.has_tools && reasons.exclude(ReasoningExcludes::Tools) {
+        if !knows(capabilities, "off") {
+            let text = format!(
+                "{} takes no tools over this API, since its reasoning cannot be switched off; use the Responses API (openai/)",
+                capabilities.model
+            );
+            return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
+        }
         let why =
             "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
         writer.refusals.refuse("reasoning", why, "switched off")?;
@@ -96,16 +103,9 @@ fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
     }
 }
 
-/// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
 fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<()> {
     let (settings, profile, capabilities) = (writer.settings, writer.profile, writer.capabilities);
-    let why = if !capabilities.sampling && !capabilities.sampling_without_reasoning {
-        Some("the model has a fixed one")
-    } else if reasons.perhaps() && !capabilities.sampling {
-        Some("it has none while the model reasons")
-    } else {
-        None
-    };
+    let why = writer.no_sampling(reasons.perhaps());
     let unknown = (!capabilities.penalties).then_some("the API or the model does not know it");
     let penalties = why.or(unknown);
     let top_k = why.or((!profile.top_k).then_some("the API does not know it"));

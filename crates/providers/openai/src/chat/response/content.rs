@@ -157,6 +157,13 @@ impl Body {
         }
     }
 
+    /// Ends the text so far: what follows is one of its own.
+    pub(super) fn part_texts(&mut self) {
+        if matches!(self.segments.last(), Some(Segment::Text { text, .. }) if !text.is_empty()) {
+            self.segments.push(Segment::Text { text: String::new(), shown: HandedOut::default() });
+        }
+    }
+
     fn append(&mut self, piece: &str, out: &mut ChunkSink) {
         if piece.is_empty() {
             return;

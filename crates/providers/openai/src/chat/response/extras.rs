@@ -10,10 +10,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::hosted::MESSAGES;
 use super::wire::Delta;
 use crate::response::citations::{ANNOTATIONS, EXECUTED_TOOLS};
 use attache_transport::lenient::{Object, RawList, Text};
 
+/// The kind of the opaque part that holds the member of the same name.
+pub(crate) const EXTRA_CONTENT: &str = "extra_content";
 const IMAGES: &str = "images";
 const AUDIO: &str = "audio";
 /// Samples without a container. (openai.md A.5)
@@ -23,7 +26,7 @@ const MAX_ITEMS: usize = 10_000;
 
 /// True if an opaque part of this kind was a member of an answer that messages of a request do not have.
 pub(crate) fn is_beside(kind: &str) -> bool {
-    matches!(kind, ANNOTATIONS | IMAGES | EXECUTED_TOOLS | AUDIO)
+    matches!(kind, ANNOTATIONS | IMAGES | EXECUTED_TOOLS | AUDIO | MESSAGES)
 }
 
 /// The members in which nothing is read, piece by piece as they came.

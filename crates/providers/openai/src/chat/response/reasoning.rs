@@ -206,10 +206,11 @@ impl Details {
         self.repeated
     }
 
-    /// The entry among the first `known` that a detail continues. A signature closes an entry, and what is redacted
-    /// comes whole.
+    /// The entry among the first `known` that a detail continues. A signature closes an entry, and details of other
+    /// kinds than these come whole.
     fn find(&self, known: usize, detail: &Detail<'_>) -> Option<usize> {
-        if detail.kind.get() == Some("redacted_thinking") {
+        let kind = detail.kind.get().unwrap_or_default();
+        if !matches!(kind, "reasoning.text" | "reasoning.summary" | "reasoning.encrypted" | "thinking" | "") {
             return None;
         }
         let texts = [&detail.text, &detail.thinking, &detail.summary, &detail.data];
@@ -217,7 +218,7 @@ impl Details {
         let earlier = self.entries.get(..known)?;
         let at = earlier.iter().rposition(|entry| {
             entry.index == detail.index.0
-                && entry.kind == detail.kind.get().unwrap_or_default()
+                && entry.kind == kind
                 && (entry.id.as_deref() == detail.id.get() || entry.id.is_none() || detail.id.get().is_none())
         })?;
         let continues = detail.index.0.is_some() || at + 1 == known;
@@ -337,6 +338,19 @@ mod tests {
         ]);
         assert_eq!(push(&mut reasoning, &json!({"reasoning_details": details})), "onetwo");
         assert_eq!(origin(&reasoning), Origin::ReasoningDetails { value: details });
+    }
+
+    // openai.md C.9
+    #[test]
+    fn calls_of_tools_of_the_server_are_entries_of_their_own() {
+        let call = |result: &str| json!({"type": "reasoning.server_tool_call", "tool_name": "openrouter:fusion", "arguments": "{}", "result": result, "index": 0});
+        let text = |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0});
+        let mut reasoning = MemberReasoning::default();
+        for detail in [text("a"), call("1"), call("2"), text("b")] {
+            push(&mut reasoning, &json!({"reasoning_details": [detail]}));
+        }
+        let value = json!([text("ab"), call("1"), call("2")]);
+        assert_eq!(origin(&reasoning), Origin::ReasoningDetails { value });
     }
 
     // openai.md D 47

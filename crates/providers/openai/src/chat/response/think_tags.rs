@@ -1,7 +1,14 @@
 //! Reasoning between tags at the start of the answer text.
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+/// The tags of most servers, and those of Google's dialect (openai.md C.18).
+const PAIRS: [Pair; 2] = [Pair::new("<think>", "</think>"), Pair::new("<thought>", "</thought>")];
+
+/// A tag, and the one that closes it.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    open: &'static str,
+    close: &'static str,
+}
 
 /// Splits a text, as it streams in, into reasoning between tags at its start and the rest (openai.md D 64).
 ///
@@ -12,6 +19,8 @@ pub(super) struct TagSplitter {
     state: State,
     /// The server's template has written the opening tag.
     opened: bool,
+    /// The pair that opened, or that of the template.
+    pair: Pair,
     held: String,
     /// The texts before and after the reasoning, tags included.
     open: String,
@@ -34,11 +43,34 @@ pub(super) struct Split {
     pub(super) text: String,
 }
 
+impl Pair {
+    const fn new(open: &'static str, close: &'static str) -> Self {
+        Self { open, close }
+    }
+
+    /// The pair that a text opens.
+    fn of(text: &str) -> Option<Self> {
+        PAIRS.into_iter().find(|pair| text.starts_with(pair.open))
+    }
+
+    /// True if a text may still open one.
+    fn may_be(text: &str) -> bool {
+        PAIRS.iter().any(|pair| pair.open.starts_with(text))
+    }
+}
+
 impl TagSplitter {
     /// `opened` says that the server's template has written the opening tag already.
     pub(super) fn new(opened: bool) -> Self {
-        let state = if opened { State::Inside } else { State::Start };
-        Self { state, opened, held: String::new(), open: String::new(), close: String::new() }
+        let [pair, ..] = PAIRS;
+        Self {
+            state: State::Start,
+            opened,
+            pair,
+            held: String::new(),
+            open: String::new(),
+            close: String::new(),
+        }
     }
 
     /// One at the start of the same text.
@@ -63,29 +95,25 @@ impl TagSplitter {
                 State::Start => {
                     let blank = self.held.len() - self.held.trim_start().len();
                     let rest = self.held.get(blank..).unwrap_or_default();
-                    if rest.starts_with(OPEN) {
-                        self.open = self.held.drain(..blank + OPEN.len()).collect();
+                    if let Some(pair) = Pair::of(rest) {
+                        self.pair = pair;
+                        self.open = self.held.drain(..blank + pair.open.len()).collect();
                         self.state = State::Inside;
-                    } else if OPEN.starts_with(rest) {
+                    } else if Pair::may_be(rest) {
                         return split;
                     } else {
-                        self.state = State::Text;
+                        // The model may write the tag although the template did: it opens once.
+                        self.state = if self.opened { State::Inside } else { State::Text };
                     }
                 }
                 State::Inside => {
-                    // A model that writes the tag although the template did already: it opens once.
-                    if self.open.is_empty() && OPEN.starts_with(self.held.as_str()) && self.held != OPEN {
-                        return split;
-                    }
-                    if self.open.is_empty() && self.held.starts_with(OPEN) {
-                        self.open = self.held.drain(..OPEN.len()).collect();
-                    }
-                    if let Some(end) = self.held.find(CLOSE) {
+                    let close = self.pair.close;
+                    if let Some(end) = self.held.find(close) {
                         split.thinking.extend(self.held.drain(..end));
-                        self.close = self.held.drain(..CLOSE.len()).collect();
+                        self.close = self.held.drain(..close.len()).collect();
                         self.state = State::Gap;
                     } else {
-                        let keep = partial_tag(&self.held);
+                        let keep = partial_tag(&self.held, close);
                         split.thinking.extend(self.held.drain(..self.held.len() - keep));
                         return split;
                     }
@@ -109,9 +137,9 @@ impl TagSplitter {
     /// The text that was held back when the whole ended.
     pub(super) fn finish(&mut self) -> Split {
         let held = std::mem::take(&mut self.held);
-        match self.state {
-            State::Inside => Split { thinking: held, text: String::new() },
-            State::Start | State::Gap | State::Text => Split { thinking: String::new(), text: held },
+        match self.state == State::Inside || self.opened && self.state == State::Start {
+            true => Split { thinking: held, text: String::new() },
+            false => Split { thinking: String::new(), text: held },
         }
     }
 
@@ -122,10 +150,10 @@ impl TagSplitter {
 }
 
 /// The number of bytes at the end that may be the start of the closing tag.
-fn partial_tag(text: &str) -> usize {
-    (1..CLOSE.len())
+fn partial_tag(text: &str, close: &str) -> usize {
+    (1..close.len())
         .rev()
-        .find(|len| CLOSE.get(..*len).is_some_and(|start| text.ends_with(start)))
+        .find(|len| close.get(..*len).is_some_and(|start| text.ends_with(start)))
         .unwrap_or(0)
 }
 
@@ -163,6 +191,9 @@ mod tests {
                 ("<think>a</think>b</think>", ("a", "b</think>")),
                 ("<thi", ("", "<thi")),
                 ("  ", ("", "  ")),
+                ("<thought>a</think>b</thought>Hi", ("a</think>b", "Hi")),
+                ("<think>a</thought>b</think>Hi", ("a</thought>b", "Hi")),
+                ("<thoughts>", ("", "<thoughts>")),
             ];
             for (text, expected) in cases {
                 let (thinking, answer) = split(text, false, size);
@@ -172,6 +203,9 @@ mod tests {
                 ("a</think>\nHi", ("a", "Hi")),
                 ("<think>a</think>Hi", ("a", "Hi")),
                 ("<b></think>", ("<b>", "")),
+                ("a <thought>b</think>Hi", ("a <thought>b", "Hi")),
+                ("<thi", ("<thi", "")),
+                ("<thought>a</thought>Hi", ("a", "Hi")),
             ];
             for (text, expected) in opened {
                 let (thinking, answer) = split(text, true, size);

@@ -48,9 +48,8 @@ impl<'a> Piece<'a> {
                     choices += 1;
                     piece.choice(cursor)
                 }),
-                b"usage" | b"error" | b"base_resp" | b"x_groq" | b"citations" | b"search_results" => {
-                    cursor.null()
-                }
+                b"usage" | b"error" | b"base_resp" | b"x_groq" | b"citations" | b"search_results"
+                | b"moderation" => cursor.null(),
                 _ => cursor.skip(),
             })
         })?;
@@ -71,10 +70,12 @@ impl<'a> Piece<'a> {
                 b"refusal" | b"reasoning_details" | b"thinking_blocks" | b"function_call"
                 | b"annotations" | b"images" | b"executed_tools" | b"audio" => cursor.nothing(),
                 b"extra_content" => cursor.null(),
+                b"role" => (cursor.json(JsonCursor::skip)? != TOOL).then_some(()),
+                b"index" | b"tool_call_id" | b"metadata" => cursor.nothing(),
                 _ => cursor.skip(),
             }),
-            b"message" | b"finish_reason" => cursor.nothing(),
-            b"usage" | b"error" => cursor.null(),
+            b"logprobs" | b"usage" | b"error" | b"reasoning_logprobs" => cursor.null(),
+            b"message" | b"finish_reason" | b"messages" => cursor.nothing(),
             _ => cursor.skip(),
         })
     }
@@ -94,7 +95,7 @@ impl<'a> Piece<'a> {
                     _ => cursor.skip(),
                 })
             }
-            b"custom" | b"extra_content" | b"provider_specific_fields" => cursor.null(),
+            b"custom" | b"extra_content" | b"provider_specific_fields" | b"metadata" => cursor.null(),
             _ => cursor.skip(),
         })?;
         (functions == 1 && self.call.replace(call).is_none()).then_some(())
@@ -116,6 +117,7 @@ pub(crate) struct Chunk<'a> {
     /// Addresses of what a server searched, and the same with titles (Perplexity, xAI).
     pub(crate) citations: Option<&'a RawValue>,
     pub(crate) search_results: Option<&'a RawValue>,
+    pub(crate) moderation: Option<&'a RawValue>,
 }
 
 impl Chunk<'_> {
@@ -142,7 +144,12 @@ pub(crate) struct Choice<'a> {
     #[serde(borrow)]
     pub(crate) delta: Object<Delta<'a>>,
     pub(crate) message: Object<Box<Delta<'a>>>,
+    /// The messages of an answer among which the server ran its tools (Mistral).
+    pub(crate) messages: List<Object<Delta<'a>>>,
     pub(crate) finish_reason: Text<'a>,
+    pub(crate) logprobs: Option<&'a RawValue>,
+    /// The same of its reasoning (Cerebras).
+    pub(crate) reasoning_logprobs: Option<&'a RawValue>,
     pub(crate) usage: Option<&'a RawValue>,
     pub(crate) error: Option<&'a RawValue>,
 }
@@ -167,9 +174,37 @@ pub(crate) struct Delta<'a> {
     /// The calls of the server's own tools with their results (Groq).
     pub(crate) executed_tools: Option<&'a RawValue>,
     pub(crate) audio: Option<&'a RawValue>,
+    pub(crate) role: Option<&'a RawValue>,
+    /// The number of the message, where an answer has several, and the call that it answers (Mistral).
+    pub(crate) index: Count,
+    pub(crate) tool_call_id: Text<'a>,
+    pub(crate) metadata: Option<&'a RawValue>,
 }
 
+/// The role of a message that answers a call.
+const TOOL: &str = "\"tool\"";
+
 impl<'a> Delta<'a> {
+    /// True if it is the result of a call.
+    pub(crate) fn is_result(&self) -> bool {
+        self.tool_call_id.get().is_some() || self.role.is_some_and(|role| role.get() == TOOL)
+    }
+
+    /// True if a call of it is one of a tool that the server runs.
+    pub(crate) fn is_of_server(&self, call: &Call<'_>) -> bool {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Metadata<'a> {
+            #[serde(borrow)]
+            tool_type: Text<'a>,
+        }
+        let names = |raw: &RawValue| {
+            let metadata = serde_json::from_str::<Object<Metadata<'_>>>(raw.get()).ok()?;
+            metadata.0?.tool_type.get().map(|_| ())
+        };
+        [call.metadata, self.metadata].into_iter().flatten().find_map(names).is_some()
+    }
+
     pub(crate) fn thinking_blocks(&self) -> Vec<&'a RawValue> {
         self.thinking_blocks.map(|blocks| RawList::of(blocks).0).unwrap_or_default()
     }
@@ -186,6 +221,7 @@ pub(crate) struct Call<'a> {
     pub(crate) custom: Object<Box<Function<'a>>>,
     pub(crate) extra_content: Option<&'a RawValue>,
     pub(crate) provider_specific_fields: Option<&'a RawValue>,
+    pub(crate) metadata: Option<&'a RawValue>,
 }
 
 /// The members of a call that go back with it. `extra_content` alone is kept as its value.
@@ -233,6 +269,13 @@ impl Call<'_> {
         }
     }
 
+    /// The call as a piece of one.
+    pub(super) fn piece(&self) -> ToolCallFragment<'_> {
+        let called = self.function.0.as_ref().or(self.custom.0.as_deref());
+        let fragment = called.map(Function::whole).unwrap_or_default();
+        fragment.with_index(self.index.0).with_id(self.id.get())
+    }
+
     /// The call as one piece, if it says anything.
     pub(super) fn whole(&self) -> Option<ToolCallFragment<'_>> {
         let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;
@@ -253,6 +296,22 @@ impl Function<'_> {
             .with_arguments(given.text())
             .with_object(given.json())
     }
+}
+
+/// The tokens of `logprobs`, with how likely each was: those of the content, and of a refusal (openai.md A.5).
+pub(crate) fn logprobs(given: &RawValue) -> impl Iterator<Item = Value> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Logprobs<'a> {
+        #[serde(borrow)]
+        content: Option<&'a RawValue>,
+        #[serde(borrow)]
+        refusal: Option<&'a RawValue>,
+    }
+    let given = serde_json::from_str::<Object<Logprobs<'_>>>(given.get()).ok();
+    let given = given.and_then(|given| given.0).unwrap_or_default();
+    let lists = [given.content, given.refusal].into_iter().flatten();
+    lists.flat_map(|list| RawList::of(list).0).filter_map(|token| serde_json::from_str(token.get()).ok())
 }
 
 /// One item of a content list.

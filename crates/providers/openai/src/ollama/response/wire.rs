@@ -20,6 +20,8 @@ pub(crate) struct Line<'a> {
     pub(crate) error: Option<&'a RawValue>,
     pub(crate) prompt_eval_count: Count,
     pub(crate) eval_count: Count,
+    /// The likelihood of the tokens of the line.
+    pub(crate) logprobs: Option<&'a RawValue>,
 }
 
 impl Line<'_> {

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::messages::Renderer;
 use crate::error::Result;
 use crate::profile::{ItemIds, ReasoningItems, ResponsesRules};
+use crate::responses::response::wire::CUSTOM_CALL;
 
 /// The member that a text has for itself among those of its message.
 const ANNOTATIONS: &str = "annotations";
@@ -272,11 +273,12 @@ impl<'a> Finder<'a> {
     }
 
     /// Items that we do not understand go back to where they came from, unless they belong to reasoning that does not,
-    /// or are sealed for another model. Yields whether it goes back.
+    /// or are sealed for another model. A call without its output, which the server kept, is one that nobody answered.
+    /// Yields whether it goes back.
     fn opaque(&mut self, part: &'a OpaquePart) -> bool {
         let Some(replay) = self.renderer.known(Some(&part.replay)) else { return false };
         let sealed = || self.renderer.own(Some(replay)).is_none() && has_encrypted_content(replay.json());
-        if self.is_orphan() || sealed() {
+        if &*part.kind == CUSTOM_CALL || self.is_orphan() || sealed() {
             return false;
         }
         self.product();

@@ -31,14 +31,16 @@ impl WireIds {
         for (at, message) in messages.iter().enumerate().skip(self.seen.len()) {
             self.seen.push(Arc::clone(message));
             let Message::Assistant(assistant) = &**message else { continue };
-            let ids = own(assistant, rule);
-            if ids.iter().any(|id| self.taken.contains(id)) {
-                let ids = assistant.tool_calls().zip(ids).map(|(call, id)| self.free(call, id, rule));
-                let ids: Vec<_> = ids.collect();
-                self.renamed.insert(at, ids);
-            } else {
-                self.taken.extend(ids);
-            }
+            let Some(repeats) = own(assistant, rule).into_iter().position(|id| !self.taken.insert(id)) else {
+                continue;
+            };
+            let calls = assistant.tool_calls().zip(own(assistant, rule)).enumerate();
+            let ids = calls.map(|(nth, (call, id))| match nth < repeats {
+                true => id,
+                false => self.free(call, id, rule),
+            });
+            let ids: Vec<_> = ids.collect();
+            self.renamed.insert(at, ids);
         }
     }
 

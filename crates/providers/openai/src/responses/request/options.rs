@@ -39,7 +39,7 @@ pub(super) fn options(
         writer.set("store", false);
     }
     if profile.responses.encrypted_reasoning && can_reason(capabilities) {
-        writer.set("include", json!(["reasoning.encrypted_content"]));
+        writer.set(INCLUDE, json!(["reasoning.encrypted_content"]));
     }
     if request.streaming {
         writer.set("stream", true);
@@ -50,11 +50,29 @@ pub(super) fn options(
     tool_choice(&mut writer)?;
     format(&mut writer)?;
     writer.caching(|| Value::from(cache_key))?;
-    merge_members(&mut writer.members, &profile.extra_body);
-    merge_members(&mut writer.members, &settings.extra_body);
+    for extra in [&profile.extra_body, &settings.extra_body] {
+        let ours = extra.get(INCLUDE).and_then(|_| writer.members.get(INCLUDE).cloned());
+        merge_members(&mut writer.members, extra);
+        join_included(ours, &mut writer.members);
+    }
     writer.members.shift_remove("tools");
     let Writer { members, strict_answer, refusals, .. } = writer;
     Ok(Options { members, strict_answer, degradations: refusals.into_recorded() })
+}
+
+/// The member that asks for more of an answer.
+const INCLUDE: &str = "include";
+
+/// Puts what was asked for before in front of what is asked for now. An empty list asks for nothing.
+fn join_included(before: Option<Value>, members: &mut Map<String, Value>) {
+    let (Some(Value::Array(mut all)), Some(Value::Array(now))) = (before, members.get_mut(INCLUDE)) else {
+        return;
+    };
+    if !now.is_empty() {
+        now.retain(|asked| !all.contains(asked));
+        all.append(now);
+        *now = all;
+    }
 }
 
 /// True if answers are kept at the server, as only members from outside can say.
@@ -107,12 +125,10 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool> {
     Ok(can_reason(capabilities) && (effort.is_some() || !on_request))
 }
 
-/// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21). The
-/// others only Chat Completions has.
+/// The options besides these two only Chat Completions has. (openai.md D 21)
 fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<()> {
     let settings = writer.settings;
-    let refuses = reasons && !writer.capabilities.sampling;
-    let why = refuses.then_some("it has none while the model reasons");
+    let why = writer.no_sampling(reasons);
     for (name, value) in [("temperature", settings.temperature), ("top_p", settings.top_p)] {
         let value = writer.refusals.number(name, value, why, ANY)?;
         set_member(&mut writer.members, name, value);

@@ -6,10 +6,12 @@ use attache_core::{Arguments, AssistantPart, ProviderCallId, ReasoningPart, Text
 use attache_transport::lenient::{List, Object, Text};
 use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document, made_document_of_uri};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
+use super::wire::{self, FUNCTION_CALL, MESSAGE, Part, REASONING};
 use crate::error::{Result, too_many};
+use crate::response::LOGPROBS;
 
 /// The most parts of an item.
 const MAX_PARTS: usize = 1024;
@@ -39,6 +41,8 @@ pub(crate) struct Item {
     pub(crate) id: Option<String>,
     /// Empty as long as only pieces of it came.
     pub(crate) kind: String,
+    /// It asks the client to run a tool.
+    pub(crate) is_call: bool,
     pieces: Vec<Written>,
     /// Its call's place among the calls.
     pub(crate) slot: Option<usize>,
@@ -74,16 +78,12 @@ impl Item {
         Self { index, id: id.map(str::to_owned), ..Self::default() }
     }
 
-    pub(crate) fn is_call(&self) -> bool {
-        matches!(self.kind.as_str(), FUNCTION_CALL | CUSTOM_CALL)
-    }
-
     /// True if a piece may belong to it, by what is known of it.
     pub(crate) fn takes(&self, field: Field) -> bool {
         match field {
-            Field::Arguments => self.is_call() || self.is_blank(),
-            Field::Text | Field::Refusal => !self.is_call() && self.kind != REASONING,
-            Field::Summary | Field::Thought => !self.is_call(),
+            Field::Arguments => self.is_call || self.is_blank(),
+            Field::Text | Field::Refusal => !self.is_call && self.kind != REASONING,
+            Field::Summary | Field::Thought => !self.is_call,
         }
     }
 
@@ -272,6 +272,7 @@ impl Item {
         cut: bool,
         reading: &Reading,
         parts: &mut Vec<AssistantPart>,
+        logprobs: &mut Vec<Value>,
     ) {
         let replay = |json: Box<RawValue>| reading.tag(json);
         if let Some(call) = call {
@@ -280,7 +281,7 @@ impl Item {
         }
         match self.kind.as_str() {
             REASONING => self.reasoning(replay, parts),
-            MESSAGE | "" => self.message(replay, parts),
+            MESSAGE | "" => self.message(replay, parts, logprobs),
             // Whatever else the server did stands where it stood.
             _ => match self.made(&replay) {
                 Some(made) => parts.push(made),
@@ -323,8 +324,17 @@ impl Item {
         }
     }
 
-    fn message(self, replay: impl Fn(Box<RawValue>) -> ReplayData, parts: &mut Vec<AssistantPart>) {
+    fn message(
+        self,
+        replay: impl Fn(Box<RawValue>) -> ReplayData,
+        parts: &mut Vec<AssistantPart>,
+        logprobs: &mut Vec<Value>,
+    ) {
         let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
+        if let Some(shell) = &shell {
+            let lists = shell.logprobs.iter().filter_map(|list| serde_json::from_str(list.get()).ok());
+            logprobs.extend(lists.flat_map(|list: Vec<Value>| list));
+        }
         let is_blank = self.pieces.iter().all(|piece| piece.text.trim().is_empty());
         if is_blank && shell.as_ref().is_some_and(|shell| shell.strange.is_some()) {
             // Without a text it is kept for the parts that nobody here understands.
@@ -344,13 +354,17 @@ impl Item {
         }
     }
 
-    /// An image that the server's own tool made. The item without its bytes goes back beside it.
+    /// An image that the server's own tool made. The item without its bytes goes back beside it. One of OpenRouter may
+    /// have them under a name of its own (openai.md C.9).
     fn made(&self, replay: &impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
-        let mut members = Members::of(self.done.as_deref().filter(|_| self.kind == IMAGE_CALL)?.get())?;
-        let result = wire::text(members.get(RESULT)?.get());
+        let is_image = IMAGE_CALLS.contains(&self.kind.as_str());
+        let mut members = Members::of(self.done.as_deref().filter(|_| is_image)?.get())?;
         let format = members.get("output_format").map(|format| wire::text(format.get()));
-        let document = made_document(&result, &image_type(format.as_deref()))?;
+        let media_type = image_type(format.as_deref());
+        let image = |name: &str| made_document(&wire::text(members.get(name)?.get()), &media_type);
+        let document = image(RESULT).or_else(|| image(OWN_RESULT))?;
         members.remove(RESULT);
+        members.remove(OWN_RESULT);
         let beside = to_raw_value(&members).ok().map(replay);
         MadeDocument::new(document).with_replay(beside).into()
     }
@@ -426,6 +440,8 @@ struct Shell<'a> {
     members: Members<'a>,
     /// The citations of its parts.
     annotations: Vec<Option<&'a RawValue>>,
+    /// The likelihood of the tokens of its parts, where it says so. Only applications read it.
+    logprobs: Vec<&'a RawValue>,
     /// Its parts of unknown kinds, if it has any.
     strange: Option<Box<RawValue>>,
 }
@@ -437,17 +453,18 @@ impl<'a> Shell<'a> {
             members.get(CONTENT).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
         members.remove(CONTENT);
         let mut annotations = Vec::with_capacity(content.len());
-        let mut strange = Vec::new();
+        let (mut logprobs, mut strange) = (Vec::new(), Vec::new());
         for raw in content {
             let part = Members::of(raw.get()).unwrap_or_default();
-            let cited = part.get(ANNOTATIONS).filter(|list| !matches!(list.get(), "null" | "[]"));
-            annotations.push(cited);
+            let filled = |name: &str| part.get(name).filter(|list| !matches!(list.get(), "null" | "[]"));
+            annotations.push(filled(ANNOTATIONS));
+            logprobs.extend(filled(LOGPROBS));
             if part.get("type").is_some_and(|kind| !TEXTS.contains(&wire::text(kind.get()).as_str())) {
                 strange.push(raw);
             }
         }
         let strange = if strange.is_empty() { None } else { to_raw_value(&strange).ok() };
-        Some(Self { members, annotations, strange })
+        Some(Self { members, annotations, logprobs, strange })
     }
 
     /// The data that goes back beside the text of a part.
@@ -459,9 +476,10 @@ impl<'a> Shell<'a> {
     }
 }
 
-const IMAGE_CALL: &str = "image_generation_call";
+const IMAGE_CALLS: [&str; 2] = ["image_generation_call", "openrouter:image_generation"];
 const CODE_CALL: &str = "code_interpreter_call";
 pub(crate) const RESULT: &str = "result";
+const OWN_RESULT: &str = "imageB64";
 const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.

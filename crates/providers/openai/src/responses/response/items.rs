@@ -176,7 +176,7 @@ impl Items {
         let same =
             |known: Option<&str>, given: Option<&str>| known.is_none() || given.is_none() || known == given;
         item.may_be(wire.kind())
-            && if item.is_call() {
+            && if item.is_call {
                 same(item.called.id.as_deref(), wire.call_id.get())
                     && same(item.called.name.as_deref(), wire.name.get())
                     && self.begins(at, &wire.given())

@@ -65,6 +65,11 @@ pub(crate) struct Response<'a> {
     pub(crate) incomplete_details: Object<Incomplete<'a>>,
     pub(crate) output: Option<&'a RawValue>,
     pub(crate) usage: Option<&'a RawValue>,
+    /// Reasoning that was sent and that the model was not shown.
+    pub(crate) input_transformations: Option<&'a RawValue>,
+    pub(crate) moderation: Option<&'a RawValue>,
+    pub(crate) prompt_cache_diagnostics: Option<&'a RawValue>,
+    pub(crate) access_programs: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Reply, ReplyUsage};
 use attache_core::settings::Unsupported;
 use attache_core::{
     ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ModelSettings, Reasoning,
@@ -110,6 +111,26 @@ async fn after_the_first_chunk_nothing_is_repeated() {
         (error.kind(), error.is_after_output(), error.is_retryable()),
         (ErrorKind::StreamCut, true, false)
     );
+}
+
+// openai.md D 42: the connection owes nothing to an answer that has finished
+#[tokio::test]
+async fn an_answer_that_has_finished_outlives_its_connection() {
+    let mock = MockProvider::start().await.unwrap();
+    let model = OpenAiChat::new("gpt-4o", "k").unwrap().with_base_url(format!("{}/v1", mock.url()));
+    let model = ModelHandle::new(model.with_retry(RetryPolicy::never()));
+    let said = || Reply::new().text_pieces(["Hel", "lo"]).usage(ReplyUsage::new(3, 2));
+    for (request, reply) in [
+        (hello(), said().without_terminator().cut_after(usize::MAX)),
+        (hello(), said().without_terminator()),
+        (hello().streaming(false), said().cut_after(usize::MAX)),
+    ] {
+        mock.enqueue(reply);
+        let answer = model.complete(request).await.unwrap();
+        assert_eq!((answer.message.text().as_str(), answer.usage.output_tokens), ("Hello", Some(2)));
+    }
+    mock.enqueue(said().cut_after(300));
+    assert_eq!(model.complete(hello()).await.unwrap_err().kind(), ErrorKind::StreamCut);
 }
 
 // P25
@@ -228,8 +249,8 @@ fn organisation_and_project_are_headers_at_openai_alone() {
         let headers = encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
         headers.filter(|(name, _)| name.starts_with("openai-")).collect::<Vec<_>>()
     };
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let both = [pair("openai-organization", "org-1"), pair("openai-project", "proj-1")];
+    let hidden = |name: &str| (name.to_owned(), "***".to_owned());
+    let both = [hidden("openai-organization"), hidden("openai-project")];
     assert_eq!(headers("openai-chat"), both);
     assert!(headers("azure").is_empty() && headers("groq").is_empty());
 }

@@ -312,6 +312,78 @@ fn error_bodies_of_servers() {
     }
 }
 
+// openai.md C.9
+#[test]
+fn a_router_has_a_word_of_its_own_for_its_errors() {
+    let full = "This model's maximum context length is 8192 tokens";
+    for (code, word, said, kind) in [
+        (400, "context_length_exceeded", "Provider returned error", ErrorKind::ContextTooLong),
+        (400, "invalid_prompt", "m", ErrorKind::InvalidRequest),
+        (400, "invalid_request", full, ErrorKind::ContextTooLong),
+        (400, "max_tokens_exceeded", full, ErrorKind::InvalidRequest),
+        (400, "image_too_large", "m", ErrorKind::InvalidRequest),
+        (400, "unmapped", "m", ErrorKind::InvalidRequest),
+        (402, "payment_required", "m", ErrorKind::QuotaExceeded),
+        (403, "content_policy_violation", "m", ErrorKind::Refused),
+        (403, "refusal", "m", ErrorKind::Refused),
+        (403, "permission_denied", "m", ErrorKind::Permission),
+        (500, "authentication", "m", ErrorKind::Authentication),
+        (500, "server", "m", ErrorKind::Overloaded),
+        (502, "provider_unavailable", "m", ErrorKind::Overloaded),
+        (529, "provider_overloaded", "m", ErrorKind::Overloaded),
+    ] {
+        let body = json!({"error": {"message": said, "code": code, "metadata": {"error_type": word}}});
+        let streamed = failure(&sse(&[delta(json!({"content": ""}), None), body.clone()]));
+        for told in [refused(code, &body), streamed] {
+            let is_retryable = kind == ErrorKind::Overloaded;
+            assert_eq!((told.kind(), told.is_retryable()), (kind, is_retryable), "{body}");
+            assert_eq!((told.message(), told.code()), (said, Some(code.to_string().as_str())));
+        }
+    }
+}
+
+// openai.md C.9
+#[test]
+fn errors_of_the_server_behind_a_router() {
+    let error = |code: u16, raw: Value| {
+        let metadata = json!({"raw": raw, "provider_name": "Nvidia", "is_byok": false});
+        json!({"error": {"message": "Provider returned error", "code": code, "metadata": metadata}})
+    };
+    let inner = |message: &str, code: Value| json!({"error": {"message": message, "type": "invalid_request_error", "param": "input", "code": code}});
+    let full = "This model's maximum context length is 262144 tokens. However, you requested 300000 tokens.";
+    let answer = "max_tokens is too large: 300000. This model's maximum context length is 262144 tokens";
+    let busy = "z-ai/glm-5.3 is temporarily rate-limited upstream";
+    for (code, raw, kind, said) in [
+        (400, json!(inner(full, json!(400)).to_string()), ErrorKind::ContextTooLong, full),
+        (400, inner(full, Value::Null), ErrorKind::ContextTooLong, full),
+        (400, json!([inner(full, Value::Null)]), ErrorKind::ContextTooLong, full),
+        (400, json!(format!("{full}\n")), ErrorKind::ContextTooLong, full),
+        (400, inner("no", json!("context_length_exceeded")), ErrorKind::ContextTooLong, "no"),
+        (400, inner(answer, Value::Null), ErrorKind::InvalidRequest, answer),
+        (400, json!(inner("no JSON", json!("7")).to_string()), ErrorKind::InvalidRequest, "no JSON"),
+        (403, inner("used up", json!("insufficient_quota")), ErrorKind::QuotaExceeded, "used up"),
+        (429, json!(busy), ErrorKind::RateLimited, busy),
+        (429, json!(format!("{busy}: {full}")), ErrorKind::RateLimited, busy),
+        (502, json!("<html>"), ErrorKind::Overloaded, "<html>"),
+        (502, Value::Null, ErrorKind::Overloaded, ""),
+        (502, json!({"error": {"code": 7}}), ErrorKind::Overloaded, ""),
+    ] {
+        let body = error(code, raw);
+        let streamed = failure(&sse(&[delta(json!({"content": "a"}), None), body.clone()]));
+        for told in [refused(code, &body), streamed] {
+            assert_eq!((told.kind(), told.code()), (kind, Some(code.to_string().as_str())), "{body}");
+            let said = said.trim_end_matches('.');
+            let separator = if said.is_empty() { "" } else { ": " };
+            let start = format!("Provider returned error{separator}{said}");
+            assert!(told.message().starts_with(&start), "{} for {body}", told.message());
+        }
+    }
+    let nested = error(400, json!(error(400, json!(error(400, json!("deep"))))));
+    assert!(refused(400, &nested).message().ends_with(": deep"));
+    let long = refused(400, &error(400, json!("long ".repeat(100_000))));
+    assert!(long.message().len() < 600, "{}", long.message().len());
+}
+
 // openai.md 0.3: more than may be sent in a minute
 #[test]
 fn requests_that_are_larger_than_the_limit_of_a_minute_are_too_long() {

@@ -120,6 +120,28 @@ fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
     assert_eq!(self::body(&codec, &off)["reasoning_effort"], "none");
 }
 
+// openai.md A.6, D 20: where it cannot be switched off, nothing can be left out for tools
+#[test]
+fn d20_tools_beside_reasoning_that_is_always_on_need_the_other_api() {
+    let codec = |model: &str| ChatCodec::new(Profile::openai_chat(), model);
+    let request = ChatRequest::new([user("Hi")]).with_tools(tools()).streaming(false);
+    let settings = || ModelSettings::new().with_unsupported(Unsupported::Degrade);
+    for settings in [ModelSettings::new(), settings(), settings().with_reasoning(Reasoning::Off)] {
+        let error = codec("gpt-6-astra").encode(Ask::new(&request, &settings, None)).unwrap_err();
+        assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("tools")));
+        assert!(error.to_string().contains("Responses"), "{error}");
+    }
+    let sol = request.with_settings(settings().with_reasoning(Reasoning::Effort(Effort::Max)));
+    assert_eq!(body(&codec("gpt-6-sol"), &sol)["reasoning_effort"], "none");
+    let set = settings().with_reasoning(Reasoning::Effort(Effort::Max)).with_stop(vec!["x".to_owned()]);
+    let bare = ChatRequest::new([user("Hi")]).with_settings(set.with_temperature(0.5)).streaming(false);
+    let body = body(&codec("gpt-6-astra"), &bare);
+    assert_eq!(
+        (&body["reasoning_effort"], body.get("stop"), body.get("temperature")),
+        (&json!("xhigh"), None, None)
+    );
+}
+
 // invariant 12
 #[test]
 fn dropped_options_are_recorded_as_degradations() {

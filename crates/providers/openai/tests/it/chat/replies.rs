@@ -287,6 +287,72 @@ fn citations_and_pictures_are_kept() {
     }
 }
 
+// openai.md A.5
+#[test]
+fn logprobs_are_kept_for_who_asked_for_them() {
+    let token = |text: &str| json!({"token": text, "logprob": -0.5, "bytes": null, "top_logprobs": []});
+    let likely = |mut choice: Value, name: &str, tokens: &[&str]| {
+        let list: Vec<_> = tokens.iter().map(|text| token(text)).collect();
+        choice["choices"][0][name] = json!({"content": list, "refusal": null});
+        choice
+    };
+    let whole: Value = serde_json::from_str(&whole(json!({"content": "ab"}), "stop")).unwrap();
+    let whole = likely(likely(whole, "logprobs", &["a", "b"]), "reasoning_logprobs", &["c"]);
+    let streamed = [
+        likely(delta(json!({"reasoning": "c"}), None), "reasoning_logprobs", &["c"]),
+        likely(delta(json!({"content": "a"}), None), "logprobs", &["a"]),
+        likely(delta(json!({"content": "b"}), None), "logprobs", &["b"]),
+        likely(delta(json!({}), Some("stop")), "logprobs", &[]),
+    ];
+    for body in [whole.to_string(), sse(&streamed)] {
+        let metadata = reply(&body).message.metadata;
+        assert_eq!(metadata.get("logprobs"), Some(&json!([token("a"), token("b")])), "{body}");
+        assert_eq!(metadata.get("reasoning_logprobs"), Some(&json!([token("c")])));
+    }
+    let mut none = delta(json!({"content": "a"}), Some("stop"));
+    none["choices"][0]["logprobs"] = Value::Null;
+    assert!(reply(&sse(&[none])).message.metadata.is_empty());
+}
+
+// openai.md A.5
+#[test]
+fn moderation_is_metadata() {
+    let scores = json!({"model": "omni", "output": {"flagged": false}});
+    let moderated = |mut chunk: Value| {
+        chunk["moderation"] = scores.clone();
+        chunk
+    };
+    let text = || delta(json!({"content": "a"}), None);
+    let end = || delta(json!({}), Some("stop"));
+    let whole: Value = serde_json::from_str(&whole(json!({"content": "a"}), "stop")).unwrap();
+    for body in [
+        moderated(whole).to_string(),
+        sse(&[text(), end(), moderated(json!({"id": "c", "choices": []}))]),
+        sse(&[moderated(text()), end()]),
+    ] {
+        let reply = reply(&body);
+        assert_eq!(reply.message.metadata.get("moderation"), Some(&scores), "{body}");
+        assert_eq!(reply.message.text(), "a");
+    }
+    let mut none = delta(json!({"content": "a"}), Some("stop"));
+    none["moderation"] = Value::Null;
+    assert!(reply(&sse(&[none])).message.metadata.is_empty());
+}
+
+// openai.md C.7
+#[test]
+fn documents_and_calls_that_groq_cites_are_citations() {
+    let cite = |kind: &str, of: Value| json!({"type": kind, kind: of});
+    let annotations = json!([
+        cite("document_citation", json!({"document_id": "d1", "start_index": 0, "end_index": 2})),
+        cite("function_citation", json!({"tool_call_id": "c1", "start_index": 3, "end_index": 5})),
+    ]);
+    let done = reply(&whole(json!({"content": "It rains.", "annotations": annotations}), "stop"));
+    let cited: Vec<_> = done.message.citations.iter().map(|cited| cited.source.clone()).collect();
+    let foreign = |id: &str| Source::Foreign { id: id.to_owned(), title: None };
+    assert_eq!(cited, [foreign("d1"), foreign("c1")]);
+}
+
 // openai.md C.7
 #[test]
 fn what_tools_of_the_server_did_is_kept_and_their_pages_are_cited() {

@@ -70,6 +70,7 @@ fn codes_of_failed_responses() {
     for code in [
         "invalid_prompt",
         "bio_policy",
+        "cyber_policy",
         "misalignment_policy_violation",
         "image_content_policy_violation",
         "content_filter",
@@ -90,6 +91,37 @@ fn codes_of_failed_responses() {
         assert_eq!(kind(code), (ErrorKind::InvalidHistory, false), "{code}");
     }
     assert_eq!(kind("a_new_one"), (ErrorKind::Api, false));
+}
+
+// openai.md C.9: the code is the same for many errors, the word of the router is not
+#[test]
+fn a_router_has_a_word_of_its_own_for_failed_responses() {
+    let told = |code: &str, word: &str| {
+        let mut event = failed(json!({"code": code, "message": "m"}));
+        event["response"]["error_type"] = json!(word);
+        let streamed = failure(std::slice::from_ref(&event));
+        let whole = refused(200, &event["response"]);
+        for error in [&streamed, &whole] {
+            assert_eq!((error.code(), error.message()), (Some(code), "m"));
+        }
+        assert_eq!(streamed.kind(), whole.kind());
+        (whole.kind(), whole.is_retryable())
+    };
+    for (code, word, kind, retryable) in [
+        ("invalid_prompt", "context_length_exceeded", ErrorKind::ContextTooLong, false),
+        ("invalid_prompt", "invalid_request", ErrorKind::InvalidRequest, false),
+        ("invalid_prompt", "max_tokens_exceeded", ErrorKind::InvalidRequest, false),
+        ("image_content_policy_violation", "content_policy_violation", ErrorKind::Refused, false),
+        ("server_error", "authentication", ErrorKind::Authentication, false),
+        ("server_error", "payment_required", ErrorKind::QuotaExceeded, false),
+        ("server_error", "refusal", ErrorKind::Refused, false),
+        ("server_error", "provider_overloaded", ErrorKind::Overloaded, true),
+        ("server_error", "timeout", ErrorKind::Timeout, true),
+        ("server_error", "unmapped", ErrorKind::Overloaded, true),
+        ("rate_limit_exceeded", "rate_limit_exceeded", ErrorKind::RateLimited, true),
+    ] {
+        assert_eq!(told(code, word), (kind, retryable), "{code} {word}");
+    }
 }
 
 #[test]

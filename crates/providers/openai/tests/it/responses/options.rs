@@ -143,16 +143,39 @@ fn options_unknown_to_the_api_are_refused() {
     assert!(String::from_utf8(encoded.parts.body.to_vec()).unwrap().ends_with("\"max_output_tokens\":1}"));
 }
 
+// openai.md A.6
+#[test]
+fn the_newest_models_by_what_they_know() {
+    let left = |model: &str, options: ModelSettings| {
+        let (codec, request) = (at("openai", model), with(options.with_unsupported(Unsupported::Degrade)));
+        let degradations = encode(&codec, &request).degradations;
+        let left: Vec<String> = degradations.into_iter().map(|left| left.option).collect();
+        (body(&codec, &request)["reasoning"]["effort"].clone(), left)
+    };
+    let off = || ModelSettings::new().with_reasoning(Reasoning::Off);
+    for model in ["gpt-5.6", "gpt-6-astra", "gpt-6.2-sol", "gpt-6-luna"] {
+        assert_eq!(left(model, effort(Effort::Max)), (json!("max"), Vec::new()), "{model}");
+    }
+    for model in ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra"] {
+        assert_eq!(left(model, off()), (json!("none"), Vec::new()), "{model}");
+        let sampled = left(model, off().with_temperature(0.5));
+        assert_eq!(sampled, (json!("none"), vec!["temperature".to_owned()]), "{model}");
+    }
+    let astra = left("gpt-6-astra", off().with_temperature(0.5));
+    assert_eq!(astra, (Value::Null, vec!["reasoning".to_owned(), "temperature".to_owned()]));
+    assert_eq!(left("gpt-5.6", off().with_temperature(0.5)), (json!("none"), Vec::new()));
+}
+
 // invariant 12
 #[test]
 fn dropped_options_are_recorded_as_degradations() {
     let options =
         effort(Effort::Max).with_unsupported(Unsupported::Degrade).with_temperature(0.0).with_seed(1);
-    let request = with(options);
+    let (request, gpt) = (with(options), at("openai", "gpt-5.5"));
     let left: Vec<_> =
-        encode(&gpt(), &request).degradations.iter().map(|degradation| degradation.option.clone()).collect();
+        encode(&gpt, &request).degradations.iter().map(|degradation| degradation.option.clone()).collect();
     assert_eq!(left, ["reasoning", "temperature", "seed"]);
-    assert_eq!(body(&gpt(), &request)["reasoning"]["effort"], "xhigh", "the nearest that it knows");
+    assert_eq!(body(&gpt, &request)["reasoning"]["effort"], "xhigh", "the nearest that it knows");
 }
 
 #[test]
@@ -253,6 +276,25 @@ fn extra_members_are_merged_at_every_depth() {
     let body = body(&gpt(), &request);
     assert_eq!((&body["text"]["verbosity"], &body["text"]["format"]["name"]), (&json!("low"), &json!("x")));
     assert_eq!(body["reasoning"], json!({"effort": "high", "summary": "detailed"}));
+}
+
+// openai.md B.1
+#[test]
+fn what_the_caller_wants_included_stands_behind_what_the_codec_needs() {
+    let likely = "message.output_text.logprobs";
+    let included = |asked: Value| {
+        body(&gpt(), &with(ModelSettings::new().with_extra_body("include", asked)))["include"].clone()
+    };
+    let both = json!(["reasoning.encrypted_content", likely]);
+    assert_eq!(included(json!([likely])), both);
+    assert_eq!(included(json!([likely, "reasoning.encrypted_content"])), both);
+    assert_eq!(included(json!([])), json!([]));
+    let mut profile = profile("openai");
+    profile.extra_body.insert("include".to_owned(), json!([likely]));
+    let sources = "web_search_call.action.sources";
+    let request = with(ModelSettings::new().with_extra_body("include", json!([sources])));
+    let all = &body(&ResponsesCodec::new(profile, "gpt-5.6"), &request)["include"];
+    assert_eq!(*all, json!(["reasoning.encrypted_content", likely, sources]));
 }
 
 // openai.md B.4

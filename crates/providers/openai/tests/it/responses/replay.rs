@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use attache_conformance::CassetteIndex;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Message, ModelSettings, ReasoningPart, TextPart, ToolResult,
+    AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ModelSettings, ReasoningPart,
+    TextPart, ToolResult,
 };
 use attache_openai::{ItemIds, ReasoningItems, ResponsesCodec};
 use attache_transport::cassette::Cassette;
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use crate::common;
@@ -242,6 +244,39 @@ fn unknown_items_go_back_to_their_own_server() {
     // Another model of the server takes what is not sealed.
     assert_eq!(sent(&at("openai", "gpt-5.5"), &request)[0], future);
     assert_eq!(kinds(&sent(&at("xai-responses", "grok-4.3"), &request)), ["message"]);
+}
+
+// openai.md C.8: xAI has made its searches of X when it tells of them
+#[test]
+fn calls_of_custom_tools_are_work_of_xai() {
+    let codec = at("xai", "grok-4.3");
+    let search = |input: &str| json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "xs_call_1", "name": "x_keyword_search", "input": input, "status": "completed"});
+    let event = |kind: &str, member: &str, text: &str| {
+        json!({"type": format!("response.custom_tool_call_input.{kind}"), "output_index": 0, "item_id": "ctc_1",
+            member: text})
+    };
+    let query = r#"{"query":"rust"}"#;
+    let items = [search(query), says("msg_1", "Found.")];
+    let list = [
+        common::answers::added(0, &search("")),
+        event("delta", "delta", query),
+        event("done", "input", query),
+        common::answers::done(0, &items[0]),
+        common::answers::done(1, &items[1]),
+        common::answers::completed(&items),
+    ];
+    let streams = [0, 1, 3, 5].map(|from| common::answers::events(&list[from..]));
+    for body in streams.into_iter().chain([list[5]["response"].to_string()]) {
+        let replay = attache_transport::replay(&codec, StatusCode::OK, &HeaderMap::new(), [&*body]);
+        assert!(replay.error.is_none(), "{:?} in {body}", replay.error);
+        common::deltas_agree(&replay.chunks, &replay.completion);
+        let parts = common::answers::parts(&replay.completion);
+        assert_eq!(parts, ["opaque custom_tool_call", "text Found."], "{body}");
+        assert_eq!(replay.completion.finish_reason, FinishReason::Stop);
+    }
+    // A call of a function is the client's there, too.
+    let items = [items[0].clone(), asks("fc_1", "call_1", "clock"), items[1].clone()];
+    assert_eq!(kinds(&sent(&codec, &round(&codec, &items))), ["function_call", "message"]);
 }
 
 #[test]

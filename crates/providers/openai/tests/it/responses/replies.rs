@@ -37,6 +37,62 @@ fn ended(output: &[Value]) -> Value {
     json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": output}})
 }
 
+// openai.md B.3
+#[test]
+fn logprobs_are_kept_for_who_asked_for_them() {
+    let token = |text: &str| json!({"token": text, "logprob": -0.5, "bytes": [97], "top_logprobs": []});
+    let said = |id: &str, text: &str| {
+        let mut said = message(id, text);
+        said["content"][0]["logprobs"] = json!([token(text)]);
+        said
+    };
+    let mut none = message("m_3", "c");
+    none["content"][0]["logprobs"] = json!([]);
+    let output = [said("m_1", "a"), said("m_2", "b"), none.clone()];
+    let done = |item: &Value| json!({"type": "response.output_item.done", "item": item});
+    let mut streamed: Vec<_> = output.iter().map(done).collect();
+    streamed.push(ended(&output));
+    for events in [streamed, vec![ended(&output)]] {
+        let metadata = reply(&events).message.metadata;
+        assert_eq!(metadata.get("logprobs"), Some(&json!([token("a"), token("b")])));
+    }
+    assert!(reply(&[ended(&[none])]).message.metadata.is_empty());
+}
+
+// openai.md B.3
+#[test]
+fn reports_about_an_answer_are_metadata() {
+    let removed =
+        json!([{"id": "rs_1", "type": "reasoning", "action": "removed", "reason": "model_mismatch"}]);
+    let scores = json!({"model": "omni", "input": {"flagged": false}});
+    let said = message("m_1", "Hi");
+    let mut end = ended(std::slice::from_ref(&said));
+    let response = &mut end["response"];
+    response["moderation"] = scores.clone();
+    response["prompt_cache_diagnostics"] = json!({"hit": false});
+    response["access_programs"] = json!({"cyber": "granted"});
+    // An earlier state may tell more than the last one.
+    response["input_transformations"] = json!([]);
+    let begun = json!({"type": "response.created",
+        "response": {"id": "r", "status": "in_progress", "input_transformations": removed, "moderation": {"model": "x"}}});
+    let streamed = reply(&[begun, end.clone()]);
+    let mut whole = end["response"].clone();
+    whole["input_transformations"] = removed.clone();
+    let read = replay(&ResponsesCodec::from("m"), StatusCode::OK, &HeaderMap::new(), [whole.to_string()]);
+    for completion in [streamed, read.completion] {
+        let metadata = &completion.message.metadata;
+        assert_eq!(metadata.get("inputTransformations"), Some(&removed));
+        assert_eq!(metadata.get("moderation"), Some(&scores), "the last one counts");
+        assert_eq!(metadata.get("promptCacheDiagnostics"), Some(&json!({"hit": false})));
+        assert_eq!(metadata.get("accessPrograms"), Some(&json!({"cyber": "granted"})));
+    }
+    let mut nothing = ended(&[said]);
+    for name in ["input_transformations", "moderation", "prompt_cache_diagnostics", "access_programs"] {
+        nothing["response"][name] = Value::Null;
+    }
+    assert!(reply(&[nothing]).message.metadata.is_empty());
+}
+
 // openai.md C.16: items are told apart by their ids alone
 #[test]
 fn items_without_an_index_are_known_by_their_ids() {

@@ -1,0 +1,50 @@
+//! The tokens of replies that failed: they are paid for all the same.
+
+use std::sync::Arc;
+
+use crate::common::kit::all;
+use attache_agent::{Agent, EventKind, MemoryJournal, Money, Price, Prices, Run};
+use attache_core::{ErrorKind, FinishReason, LlmProvider as _, Usage};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
+
+fn agent(turns: impl IntoIterator<Item = Turn>) -> Agent {
+    let model = ScriptedModel::new(turns);
+    let prices = Prices::new("USD").with_model(model.model_id(), Price::new(1.0, 10.0));
+    Agent::builder(model).prices(prices).build().unwrap()
+}
+
+// P22: in the run, in its log, and in the run around it
+#[tokio::test]
+async fn tokens_of_a_reply_that_ends_as_an_error_are_counted() {
+    let said = Turn::text("so far").costing(Usage::new(40, 7));
+    for cut in [said.clone().finishing(FinishReason::Error), said.then_error(ErrorKind::Network)] {
+        counted(cut).await;
+    }
+}
+
+async fn counted(cut: Turn) {
+    let cut = || cut.clone();
+    let journal = Arc::new(MemoryJournal::new());
+    let events = all(&mut agent([cut()]).run_in(journal.clone(), "go")).await;
+    let failed = events.last().unwrap().kind.outcome().unwrap();
+    let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
+    assert_eq!((failed.steps, spent(&failed.usage)), (0, (Some(40), Some(7))));
+    assert_eq!((failed.cost.known > Money::ZERO, failed.cost.unknown_steps), (true, 0));
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepFinished { finish_reason, usage, .. } => Some((finish_reason.clone(), spent(usage))),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(FinishReason::Error, (Some(40), Some(7)))]);
+    let outcome = agent([Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
+    assert_eq!(spent(&outcome.usage), (Some(50), Some(12)));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+    let clerk = agent([cut()]).as_tool("clerk", "Asks the clerk");
+    let outer =
+        ScriptedModel::new([Turn::call("clerk", json!({"task": "go"})), Turn::text("No.")]).unverified();
+    let journal = Arc::new(MemoryJournal::new());
+    let outer = Agent::builder(outer).tool(clerk).build().unwrap();
+    let outcome = outer.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!(spent(&outcome.usage), (Some(60), Some(17)));
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome().usage, outcome.usage);
+}

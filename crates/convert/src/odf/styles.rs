@@ -1,0 +1,118 @@
+//! Styles of OpenDocument, as far as they change how a text reads: labels of lists, raised and hidden text, and slides
+//! that are left out.
+
+use std::collections::{HashMap, HashSet};
+
+use super::lists::Lists;
+use crate::xml::{Node, Stop, Tag, Xml};
+
+/// The styles that are known so far.
+#[derive(Default)]
+pub(super) struct Styles {
+    pub(super) lists: Lists,
+    /// Styles of slides that are left out when the presentation is shown.
+    hidden_slides: HashSet<String>,
+    raising: HashSet<Name>,
+    /// Styles that say of their text whether it is hidden.
+    hiding: HashMap<Name, bool>,
+    /// The style that is being read.
+    open: Option<Name>,
+}
+
+/// The name of a style, and whether it is one of paragraphs: others may have the same name.
+type Name = (bool, String);
+
+impl Styles {
+    /// Reads the styles that all parts share.
+    pub(super) fn read(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
+        loop {
+            // Those of margins alone may have the names of others.
+            let is_automatic = match xml.next()? {
+                Node::Open(tag) => {
+                    self.open(&tag);
+                    tag.name() == "automatic-styles"
+                }
+                Node::Close(name) => {
+                    self.close(&name);
+                    false
+                }
+                Node::End => return Ok(()),
+                Node::Text(_) | Node::Nothing => false,
+            };
+            if is_automatic {
+                xml.skip()?;
+            }
+        }
+    }
+
+    /// Takes an element that may be one of a style.
+    pub(super) fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "style" => self.begin(tag),
+            "text-properties" => self.text(tag),
+            "drawing-page-properties" => {
+                if let Some((_, name)) = &self.open
+                    && tag.attr("visibility").is_some_and(|visibility| visibility == "hidden")
+                {
+                    self.hidden_slides.insert(name.clone());
+                }
+            }
+            _ => self.lists.style(tag),
+        }
+    }
+
+    /// An element ends that may be one of a style.
+    pub(super) fn close(&mut self, name: &str) {
+        if name == "style" {
+            self.open = None;
+        }
+    }
+
+    fn begin(&mut self, tag: &Tag<'_>) {
+        let is_paragraph = tag.exact("style:family").is_some_and(|family| family == "paragraph");
+        self.open = tag.exact("style:name").map(|name| (is_paragraph, name));
+        let parent = tag.exact("style:parent-style-name").map(|parent| (is_paragraph, parent));
+        let (Some(name), Some(parent)) = (&self.open, parent) else { return };
+        if self.raising.contains(&parent) {
+            self.raising.insert(name.clone());
+        }
+        if let Some(is_hidden) = self.hiding.get(&parent).copied() {
+            self.hiding.insert(name.clone(), is_hidden);
+        }
+    }
+
+    fn text(&mut self, tag: &Tag<'_>) {
+        let Some(name) = &self.open else { return };
+        if let Some(position) = tag.attr("text-position") {
+            if is_raised(&position) {
+                self.raising.insert(name.clone());
+            } else {
+                self.raising.remove(name);
+            }
+        }
+        if let Some(display) = tag.exact("text:display") {
+            self.hiding.insert(name.clone(), display == "none");
+        }
+    }
+
+    /// True if the slides of a style are left out.
+    pub(super) fn hides_slides(&self, style: &str) -> bool {
+        self.hidden_slides.contains(style)
+    }
+
+    /// True if the text of an element is raised; then, if its style says so, whether it is hidden.
+    pub(super) fn of(&self, tag: &Tag<'_>, is_paragraph: bool) -> (bool, Option<bool>) {
+        if self.raising.is_empty() && self.hiding.is_empty() {
+            return (false, None);
+        }
+        let Some(style) = tag.exact("text:style-name") else { return (false, None) };
+        let name = (is_paragraph, style);
+        (self.raising.contains(&name), self.hiding.get(&name).copied())
+    }
+}
+
+/// True if a position raises text: `super 58%`, `33% 58%`.
+fn is_raised(position: &str) -> bool {
+    let by = position.split_whitespace().next().unwrap_or_default();
+    by == "super" || by.strip_suffix('%').and_then(|by| by.parse().ok()).is_some_and(|by: f64| by > 0.0)
+}
