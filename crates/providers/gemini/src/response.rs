@@ -45,6 +45,7 @@ impl Reply {
     pub(crate) fn piece(&mut self, delta: Delta<'_>, out: &mut ChunkSink) -> Result<()> {
         self.head(delta.response_id.as_deref(), delta.model_version.as_deref(), delta.usage);
         let (_, candidate) = self.candidate(delta.index.unwrap_or(0))?;
+        candidate.rate(delta.ratings);
         candidate.say(delta.text.unwrap_or_default(), delta.thought, out)
     }
 

@@ -72,7 +72,7 @@ pub(super) struct Candidate {
     /// The likelihood of its tokens, event by event.
     pub(super) logprobs: Vec<Box<RawValue>>,
     /// The harms that it was examined for; the last list that is not empty counts.
-    pub(super) ratings: Option<Box<RawValue>>,
+    pub(super) ratings: String,
     /// With which a later request goes on with the reply.
     pub(super) continuation: Option<String>,
     /// White space that was not handed out, since no text of this candidate has followed yet. `None` once one has.
@@ -102,17 +102,25 @@ impl Candidate {
         for (kept, given) in [
             (&mut self.url_context, given.url_context_metadata),
             (&mut self.citations, given.citation_metadata),
-            (&mut self.ratings, given.safety_ratings),
         ] {
-            if let Some(given) = given.filter(|raw| !is_empty(raw)) {
+            if let Some(given) = given.filter(|raw| !is_empty(raw.get())) {
                 *kept = Some(given.to_owned());
             }
         }
+        self.rate(given.safety_ratings.map(RawValue::get));
         let is_last = |raw: &RawValue| self.grounding.last().is_some_and(|last| last.get() == raw.get());
-        let grounding = given.grounding_metadata.filter(|raw| !is_empty(raw) && !is_last(raw));
+        let grounding = given.grounding_metadata.filter(|raw| !is_empty(raw.get()) && !is_last(raw));
         self.grounding.extend(grounding.map(RawValue::to_owned));
         self.logprobs.extend(given.logprobs_result.map(RawValue::to_owned));
         Ok(())
+    }
+
+    /// Takes the harms that a chunk names. Each chunk may name them all again.
+    pub(super) fn rate(&mut self, ratings: Option<&str>) {
+        if let Some(ratings) = ratings.filter(|json| *json != "null" && !is_empty(json)) {
+            self.ratings.clear();
+            self.ratings.push_str(ratings);
+        }
     }
 
     /// True if it holds an answer or a call.
@@ -311,7 +319,7 @@ fn is_bare_sound(media_type: &str) -> bool {
 }
 
 /// True of an object or a list without anything.
-fn is_empty(raw: &RawValue) -> bool {
-    let mut bytes = raw.get().bytes().filter(|byte| !byte.is_ascii_whitespace());
+fn is_empty(json: &str) -> bool {
+    let mut bytes = json.bytes().filter(|byte| !byte.is_ascii_whitespace());
     matches!((bytes.next(), bytes.next()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }

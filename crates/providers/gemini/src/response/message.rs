@@ -108,7 +108,7 @@ impl<'a> Message<'a> {
         self.tell("continuationToken", candidate.continuation.filter(|_| is_open).map(Value::String));
         if candidate.finish.as_deref().map(finish_reason) == Some(FinishReason::ContentFilter) {
             self.tell("finishMessage", candidate.message.map(Value::String));
-            let ratings = candidate.ratings.and_then(|raw| serde_json::from_str(raw.get()).ok());
+            let ratings = serde_json::from_str(&candidate.ratings).ok();
             self.tell("safetyRatings", ratings);
         }
         self.logprobs

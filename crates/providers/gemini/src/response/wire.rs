@@ -17,6 +17,7 @@ pub(crate) struct Delta<'a> {
     pub(super) text: Option<Cow<'a, str>>,
     pub(super) thought: bool,
     pub(super) usage: Option<&'a str>,
+    pub(super) ratings: Option<&'a str>,
     pub(super) model_version: Option<Cow<'a, str>>,
     pub(super) response_id: Option<Cow<'a, str>>,
 }
@@ -57,6 +58,10 @@ impl<'a> Delta<'a> {
             | b"citationMetadata"
             | b"logprobsResult"
             | b"continuationToken" => cursor.null(),
+            b"safetyRatings" => {
+                self.ratings = Some(cursor.json(JsonCursor::skip)?);
+                Some(())
+            }
             _ => cursor.skip(),
         })
     }

@@ -46,13 +46,13 @@ function show(shell: Element, target: Element, citation: Citation, speech: Speec
       hide();
     }
   };
-  // The document opens beside it: the next Escape is for that.
-  const clicked = () => hide();
+  // A click may open something beside the answer: the next Escape is for that.
+  const clicked = (event: MouseEvent) => event.composedPath().includes(hint) || hide();
   addEventListener('keydown', pressed, true);
-  target.addEventListener('click', clicked);
+  addEventListener('click', clicked, true);
   hide = () => {
     removeEventListener('keydown', pressed, true);
-    target.removeEventListener('click', clicked);
+    removeEventListener('click', clicked, true);
     target.removeAttribute('aria-describedby');
     hint.remove();
     hide = () => {};
