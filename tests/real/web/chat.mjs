@@ -1062,6 +1062,7 @@ scenarios.sessions_are_found_renamed_and_deleted = async (context) => {
   await rows.getByText('Pears').hover();
   await page.getByRole('button', { name: 'Delete: Pears' }).click();
   await page.getByText('What would you like to know?').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
   await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
   await rows.getByText('Pears').waitFor({ state: 'detached' });
   for (let at = 0; at < 100 && (await api('/v1/sessions')).total > 1; at += 1) {
