@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use std::{env, thread};
+use std::{env, iter, thread};
 
 use serde_json::{Value, json};
 
@@ -40,8 +40,7 @@ pub(crate) fn run(arguments: &[&str], variables: &[(String, String)]) -> Result<
         (if is_alone { &mut alone } else { &mut others }).push(program);
     }
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let mut told = at_once(alone, processors);
-    told.extend(at_once(others, 1));
+    let mut told = run_all(alone, others, processors);
     told.sort_by_key(|(_, tenths, _)| std::cmp::Reverse(*tenths));
     report(&format!("\n{} programs of tests; the slowest:", told.len()));
     for (name, tenths, _) in told.iter().take(SLOWEST) {
@@ -143,16 +142,19 @@ impl Program {
     }
 }
 
-/// Runs programs, as many at once as that, and shows the output of each when it has ended: its title, the tenths of
-/// seconds that it took, and whether it passed.
-fn at_once(programs: Vec<Program>, many: usize) -> Vec<(String, u64, bool)> {
-    let left = Mutex::new(programs.into_iter());
+/// Runs those that are alone, as many at once as there are processors, and the others one after the other as soon as a
+/// processor has nothing else to do: the last of the former may take a minute. Shows the output of each when it has
+/// ended, and yields its title, the tenths of seconds that it took, and whether it passed.
+fn run_all(alone: Vec<Program>, others: Vec<Program>, processors: usize) -> Vec<(String, u64, bool)> {
+    let alone = Mutex::new(alone.into_iter());
+    let others = Mutex::new(Some(others));
     let told = Mutex::new(Vec::new());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || alone.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let rest = || others.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
     thread::scope(|scope| {
-        for _ in 0..many {
+        for _ in 0..processors {
             scope.spawn(|| {
-                while let Some(program) = next() {
+                for program in iter::from_fn(next).chain(iter::once_with(rest).flatten()) {
                     let started = Instant::now();
                     let title = program.title();
                     // If it hangs, this is all that is known of it.
