@@ -1076,8 +1076,23 @@ scenarios.a_citation_opens_a_pdf_at_its_page = async (context) => {
   const answer = await ask(page, 'what does the agreement say?');
   const quote = 'begins on 1 December 2025 and runs for two years';
   const words = async (place) => (await place.innerText()).replace(/\s+/g, ' ');
-  await answer.getByRole('button', { name: /Source 1: agreement\.pdf/ }).click();
   const clause = page.locator('.pane .leaf[data-page="2"]');
+  // A page that is on its way looks like paper, one that cannot be had like a broken picture.
+  let lose;
+  const isLost = new Promise((next) => (lose = next));
+  await page.route(/\/pages\//, (route) => isLost.then(() => route.abort()));
+  await answer.getByRole('button', { name: /Source 1: agreement\.pdf/ }).click();
+  const looksLike = (opacity) => page.waitForFunction((opacity) => {
+    const image = document.querySelector('attache-chat').shadowRoot.querySelector('.pane .leaf[data-page="2"] img');
+    return image?.dataset.loaded !== undefined && getComputedStyle(image).opacity === opacity;
+  }, opacity);
+  await looksLike('0');
+  lose();
+  await looksLike('1');
+  page.faults = page.faults.filter((fault) => !fault.includes('ERR_FAILED'));
+  await page.unroute(/\/pages\//);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await answer.getByRole('button', { name: /Source 1: agreement\.pdf/ }).click();
   await clause.locator('mark').waitFor();
   // The words around the quote are those of the page: nobody but the document has them.
   assert.equal(await words(clause.locator('mark')), quote);
