@@ -61,8 +61,8 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
-        // The tokens of a request that was refused as too long, after attempts that its provider counted.
-        let mut earlier: Option<Box<Usage>> = None;
+        // The refusal of a request that was too long, after attempts whose tokens its provider counted.
+        let mut refused: Option<ProviderError> = None;
         driver.note_citable(&request);
         let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
@@ -71,6 +71,13 @@ pub(super) fn ask<'a>(
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
                 Err(interrupted) => {
+                    drop(chunks);
+                    if let Some(refused) = refused {
+                        let (told, _) = Box::pin(driver.failed(interrupt, refused, String::new(), None)).await;
+                        if let Some(told) = told {
+                            yield Ok(driver.event(*told));
+                        }
+                    }
                     yield Err(Stop::Interrupted(interrupted, said));
                     return;
                 }
@@ -120,13 +127,21 @@ pub(super) fn ask<'a>(
                                         let kind = started(driver, &reply);
                                         yield Ok(driver.event(kind));
                                     }
-                                    earlier = error.usage().cloned().map(Box::new);
+                                    refused = Some(error).filter(|error| error.usage().is_some());
                                     driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
                                 }
                             }
                             Err(stop) => {
+                                if let Stop::Interrupted(..) = &stop
+                                    && error.usage().is_some()
+                                {
+                                    let (told, _) = Box::pin(driver.failed(interrupt, error, said, None)).await;
+                                    if let Some(told) = told {
+                                        yield Ok(driver.event(*told));
+                                    }
+                                }
                                 yield Err(stop);
                                 return;
                             }
@@ -142,7 +157,7 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let mut completion = match replied(ended, earlier.as_deref()) {
+        let mut completion = match replied(ended, refused.as_ref().and_then(ProviderError::usage)) {
             Ok(completion) => completion,
             Err((error, cut)) => {
                 let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut)).await;
