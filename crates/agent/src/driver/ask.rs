@@ -71,12 +71,8 @@ pub(super) fn ask<'a>(
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
                 Err(interrupted) => {
-                    drop(chunks);
-                    if let Some(refused) = refused {
-                        let (told, _) = Box::pin(driver.failed(interrupt, refused, String::new(), None)).await;
-                        if let Some(told) = told {
-                            yield Ok(driver.event(*told));
-                        }
+                    if let Some(refused) = refused.take() {
+                        break Err(refused);
                     }
                     yield Err(Stop::Interrupted(interrupted, said));
                     return;
@@ -134,13 +130,8 @@ pub(super) fn ask<'a>(
                                 }
                             }
                             Err(stop) => {
-                                if let Stop::Interrupted(..) = &stop
-                                    && error.usage().is_some()
-                                {
-                                    let (told, _) = Box::pin(driver.failed(interrupt, error, said, None)).await;
-                                    if let Some(told) = told {
-                                        yield Ok(driver.event(*told));
-                                    }
+                                if matches!(stop, Stop::Interrupted(..)) && error.usage().is_some() {
+                                    break Err(error);
                                 }
                                 yield Err(stop);
                                 return;
@@ -288,8 +279,9 @@ fn replied(
 }
 
 impl Driver {
-    /// Stops where the model did not answer, or where its provider ended the reply `cut`, and says what that cost, if it is
-    /// known. The log tells it to those who read it alone; one that does not take it in time holds nobody up.
+    /// Stops where the model did not answer, where its provider ended the reply `cut`, or where the run was interrupted behind
+    /// a request that was too long, and says what that cost, if it is known. The log tells it to those who read it alone; one
+    /// that does not take it in time holds nobody up.
     async fn failed(
         &mut self,
         interrupt: &mut Interrupt,
@@ -297,6 +289,7 @@ impl Driver {
         said: String,
         cut: Option<Box<Completion>>,
     ) -> (Option<Box<EventKind>>, Stop) {
+        let interrupted = interrupt.came();
         let (usage, model, response) = match cut.map(|cut| *cut) {
             Some(Completion { usage, model, response, .. }) => (Some(usage), model, response),
             None => (error.usage().cloned(), None, None),
@@ -319,7 +312,11 @@ impl Driver {
         let told = usage.map(|usage| {
             Box::new(EventKind::StepFinished { finish_reason: FinishReason::Error, usage, response })
         });
-        (told, Stop::Fault(error.into(), said))
+        let stop = match interrupted {
+            Some(interrupted) => Stop::Interrupted(interrupted, said),
+            None => Stop::Fault(error.into(), said),
+        };
+        (told, stop)
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

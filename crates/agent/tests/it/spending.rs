@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::kit::all;
 use attache_agent::{
-    Agent, EndReason, EventKind, LogEvents, MemoryJournal, Money, Price, Prices, Run, RunInput,
+    Agent, Compaction, EndReason, EventKind, LogEvents, MemoryJournal, Money, Price, Prices, Run, RunInput,
 };
 use attache_core::{ErrorKind, FinishReason, LlmProvider as _, Message, Usage};
 use attache_testkit::{ScriptedModel, Turn};
@@ -55,7 +55,9 @@ async fn counted(cut: Turn) {
 // P22: a request was too long, and the next one, of a shorter conversation, has no answer.
 #[tokio::test(start_paused = true)]
 async fn tokens_of_a_request_that_was_too_long_are_counted_where_the_next_one_is_interrupted() {
-    for reason in [EndReason::Cancelled, EndReason::Deadline] {
+    // With a memory the next one asks for a summary.
+    let cases = [(EndReason::Cancelled, false), (EndReason::Cancelled, true), (EndReason::Deadline, false)];
+    for (reason, summarises) in cases {
         let too_long = Turn::empty().costing(Usage::new(40, 7)).then_error(ErrorKind::ContextTooLong);
         let model = ScriptedModel::new([too_long, Turn::text("so far").then_hang()]).unverified();
         let prices = Prices::new("USD").with_model(model.model_id(), Price::new(1.0, 10.0));
@@ -63,21 +65,25 @@ async fn tokens_of_a_request_that_was_too_long_are_counted_where_the_next_one_is
         if reason == EndReason::Deadline {
             agent = agent.deadline(Duration::from_secs(600));
         }
+        if summarises {
+            agent = agent.memory(Compaction::new());
+        }
         let history = (0..8).flat_map(|n| {
             [Message::user(format!("old {n}")).shared(), Message::assistant("word ".repeat(2_000)).shared()]
         });
         let journal = Arc::new(MemoryJournal::new());
         let input = RunInput::from("now").with_history(history);
         let mut run = agent.build().unwrap().run_in(journal.clone(), input);
-        let mut events = Vec::new();
-        while let Some(event) = run.next().await {
-            if matches!(event.kind, EventKind::Content(_)) && reason == EndReason::Cancelled {
-                run.control().cancel();
-            }
-            events.push(event);
+        if reason == EndReason::Cancelled {
+            let control = run.control();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                control.cancel();
+            });
         }
+        let events = all(&mut run).await;
         let outcome = events.last().unwrap().kind.outcome().unwrap();
-        assert_eq!(outcome.reason, reason);
+        assert_eq!((&outcome.reason, outcome.text.is_empty()), (&reason, summarises));
         let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
         assert_eq!(spent(&outcome.usage), (Some(40), Some(7)), "{reason}");
         assert!(outcome.cost.known > Money::ZERO);
