@@ -138,7 +138,12 @@ impl Agent {
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
         let input = input.into();
         let origin = ambient(&input, self.0.system.as_deref());
-        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(Box::new(input)))
+        let setup = match origin.scope() {
+            // Nobody delivers results by a log that nobody keeps.
+            Some(scope) if !scope.is_volatile() => Setup::inside(&self.0, scope.shared().control.store()),
+            _ => Arc::clone(&self.0),
+        };
+        AgentRun::new(setup, origin, Task::Start(Box::new(input)))
     }
 
     /// A run whose log `journal` keeps. The journal must be empty: a run that is in it already is

@@ -118,6 +118,11 @@ impl Control {
         self.shared.watched.as_ref()
     }
 
+    /// The store of the run's documents.
+    pub(crate) fn store(&self) -> &Arc<dyn DocumentStore> {
+        &self.shared.store
+    }
+
     /// Asks the run for a value, if it has not started.
     pub(crate) fn ask_for(&self, spec: OutputSpec) {
         let _ = self.shared.output.set(Box::new(spec));

@@ -19,6 +19,7 @@ mod export;
 mod guard;
 mod handoff;
 mod hooks;
+mod inner_store;
 mod input;
 mod journal;
 mod limits;

@@ -12,6 +12,7 @@ use futures_util::future::join_all;
 
 use crate::approval::ApprovalPolicy;
 use crate::hooks::Hooks;
+use crate::inner_store::InnerStore;
 use crate::limits::Limits;
 use crate::log::{FamilyTools, Transfer};
 use crate::memory::look::Memory;
@@ -184,6 +185,16 @@ impl Setup {
         setup.settle()?;
         setup.told = Arc::clone(&setup.known);
         Ok(setup)
+    }
+
+    /// The setup of a run inside a tool of one with that store: it reads that, too.
+    pub(crate) fn inside(self: &Arc<Self>, outer: &Arc<dyn DocumentStore>) -> Arc<Self> {
+        if Arc::ptr_eq(&self.store, outer) {
+            return Arc::clone(self);
+        }
+        let mut setup = Self::clone(self);
+        setup.store = Arc::new(InnerStore { own: Arc::clone(&self.store), outer: Arc::clone(outer) });
+        Arc::new(setup)
     }
 
     /// Checks the tools that are known, and lets a tool that reads documents do it as the agent shows them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, FinishReason, Message, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, Usage,
+    AssistantMessage, FinishReason, Message, ToolCall, ToolResult, ToolResultsMessage, Usage,
 };
 
 use crate::driver::ToolFacts;
@@ -29,8 +29,8 @@ pub struct Round {
     /// [`EndReason::FinishTool`] with an answer, [`EndReason::ToolAbort`] where a tool or a refusal ends it, and
     /// [`EndReason::GuardrailTripped`] where a hook does. The model is not asked again then.
     pub ended: Option<EndReason>,
-    /// The pending calls whose arguments a hook changed, of which the model learns with the result.
-    rewritten: Vec<ToolCallId>,
+    /// The calls that the caller answers and whose arguments a hook changed: the model learns of them with each result.
+    rewritten: Vec<ToolCall>,
     /// A run whose last reply it is, before any call has its result: it knows what comes of them.
     open: Box<Run>,
 }
@@ -75,17 +75,15 @@ impl Round {
     /// Leaves a call to the caller.
     pub(crate) fn wait_for(&mut self, call: ToolCall, is_rewritten: bool) {
         if is_rewritten {
-            self.rewritten.push(call.id.clone());
+            self.rewritten.push(call.clone());
         }
         self.pending.push(call);
     }
 
-    /// Adds the result of a pending call, in its place.
+    /// Adds the result of a pending call, in its place. Another result of the call takes the place of the one before.
     pub fn submit(&mut self, mut result: ToolResult) {
-        let waiting = self.pending.iter().position(|call| call.id == result.call_id);
-        if let Some(call) = waiting.map(|at| self.pending.remove(at))
-            && self.rewritten.contains(&call.id)
-        {
+        self.pending.retain(|call| call.id != result.call_id);
+        if let Some(call) = self.rewritten.iter().find(|call| call.id == result.call_id) {
             result = told_of_change(result, &call.arguments);
         }
         self.results.retain(|known| known.call_id != result.call_id);

@@ -118,8 +118,13 @@ impl Left {
         Ok(match self {
             Self::Decision(id) => outcome.approvals.iter().any(|approval| approval.id == *id),
             Self::Result(id) => {
-                let deferred = outcome.deferred.iter().map(|request| &request.call);
-                outcome.pending.iter().chain(deferred).any(|call| call.id == *id)
+                let mut waiting =
+                    outcome.pending.iter().chain(outcome.deferred.iter().map(|request| &request.call));
+                // An agent inside that has other things to do does not wait, and its calls are none of the pending ones.
+                waiting.any(|call| call.id == *id) || {
+                    let entries = session.behind(run, 0).await?;
+                    Run::replay(&entries).is_ok_and(|log| log.awaited().iter().any(|call| call.id == *id))
+                }
             }
         })
     }

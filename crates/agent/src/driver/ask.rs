@@ -61,8 +61,8 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
-        // The tokens of a request that was refused as too long, after attempts that its provider counted.
-        let mut earlier: Option<Box<Usage>> = None;
+        // The refusal of a request that was too long, after attempts whose tokens its provider counted.
+        let mut refused: Option<ProviderError> = None;
         driver.note_citable(&request);
         let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
@@ -71,6 +71,9 @@ pub(super) fn ask<'a>(
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
                 Err(interrupted) => {
+                    if let Some(refused) = refused.take() {
+                        break Err(refused);
+                    }
                     yield Err(Stop::Interrupted(interrupted, said));
                     return;
                 }
@@ -120,13 +123,16 @@ pub(super) fn ask<'a>(
                                         let kind = started(driver, &reply);
                                         yield Ok(driver.event(kind));
                                     }
-                                    earlier = error.usage().cloned().map(Box::new);
+                                    refused = Some(error).filter(|error| error.usage().is_some());
                                     driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
                                 }
                             }
                             Err(stop) => {
+                                if matches!(stop, Stop::Interrupted(..)) && error.usage().is_some() {
+                                    break Err(error);
+                                }
                                 yield Err(stop);
                                 return;
                             }
@@ -142,7 +148,7 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let mut completion = match replied(ended, earlier.as_deref()) {
+        let mut completion = match replied(ended, refused.as_ref().and_then(ProviderError::usage)) {
             Ok(completion) => completion,
             Err((error, cut)) => {
                 let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut)).await;
@@ -273,8 +279,9 @@ fn replied(
 }
 
 impl Driver {
-    /// Stops where the model did not answer, or where its provider ended the reply `cut`, and says what that cost, if it is
-    /// known. The log tells it to those who read it alone; one that does not take it in time holds nobody up.
+    /// Stops where the model did not answer, where its provider ended the reply `cut`, or where the run was interrupted behind
+    /// a request that was too long, and says what that cost, if it is known. The log tells it to those who read it alone; one
+    /// that does not take it in time holds nobody up.
     async fn failed(
         &mut self,
         interrupt: &mut Interrupt,
@@ -282,6 +289,7 @@ impl Driver {
         said: String,
         cut: Option<Box<Completion>>,
     ) -> (Option<Box<EventKind>>, Stop) {
+        let interrupted = interrupt.came();
         let (usage, model, response) = match cut.map(|cut| *cut) {
             Some(Completion { usage, model, response, .. }) => (Some(usage), model, response),
             None => (error.usage().cloned(), None, None),
@@ -304,7 +312,11 @@ impl Driver {
         let told = usage.map(|usage| {
             Box::new(EventKind::StepFinished { finish_reason: FinishReason::Error, usage, response })
         });
-        (told, Stop::Fault(error.into(), said))
+        let stop = match interrupted {
+            Some(interrupted) => Stop::Interrupted(interrupted, said),
+            None => Stop::Fault(error.into(), said),
+        };
+        (told, stop)
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

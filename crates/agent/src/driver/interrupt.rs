@@ -153,6 +153,11 @@ impl Interrupt {
         (self.came_at() + CLOSING).max(Instant::now() + ENDING)
     }
 
+    /// The interruption, if it has come.
+    pub(super) fn came(&self) -> Option<Interrupted> {
+        self.came.as_ref().map(|(interrupted, _)| interrupted.clone())
+    }
+
     fn came_at(&self) -> Instant {
         self.came.as_ref().map_or_else(Instant::now, |(_, at)| *at)
     }

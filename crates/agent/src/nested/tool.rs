@@ -51,8 +51,8 @@ impl Agent {
     /// of the same principal, finds the same values for tools, and ends with the run around it. Its spending
     /// counts against the limits of that run and stands in its [`Outcome`], once; its log is a part of that
     /// run's, so that both are resumed together; its events come as [`EventKind::Nested`]. It has no time
-    /// limit of its own, unless [one is set](Tool::with_metadata). A document that its model does not take is shown as one
-    /// of a tool is: as text, or as a note.
+    /// limit of its own, unless [one is set](Tool::with_metadata). Where its log is kept it also reads the store of the run
+    /// around it. A document that its model does not take is shown as one of a tool is: as text, or as a note.
     ///
     /// ```
     /// use attache_agent::Agent;

@@ -40,6 +40,24 @@ impl Run {
         waits.then(|| self.waiting_beside(&self.paused()))
     }
 
+    /// The calls that the caller is to answer, those of runs inside its tools included, whatever else the run has to do beside
+    /// them; [`waiting`](Self::waiting) says whether it has. Calls that wait for a decision are none, nor are those whose
+    /// results come later.
+    pub fn awaited(&self) -> Vec<ToolCall> {
+        let Phase::Calls(calls) = &self.phase else { return Vec::new() };
+        let mut awaited = Vec::new();
+        for pending in self.pending(calls) {
+            let id = &pending.call.id;
+            if !pending.external {
+                let inside = self.inside.iter().filter(|inside| inside.call == *id);
+                awaited.extend(inside.flat_map(|inside| inside.run.awaited()));
+            } else if self.deferred_call(id).is_none() {
+                awaited.push(pending.call);
+            }
+        }
+        awaited
+    }
+
     /// True if runs inside the tool of a call wait, and nothing else happens there.
     fn waits_inside(&self, call: &ToolCallId) -> bool {
         let mut open = self.inside.iter().filter(|inside| inside.call == *call && !inside.run.has_ended());

@@ -235,9 +235,13 @@ async fn a_result_of_the_program_says_that_a_hook_changed_the_arguments() {
     let mut round = manager.answer(calling(&[("double", json!({"n": 2}))])).await;
     let call = round.pending[0].clone();
     assert_eq!(call.arguments.raw(), r#"{"n":5}"#);
-    round.submit(ToolResult::ok(&call, "ten"));
-    let told = round.results[0].tree.model_text().into_owned();
-    assert!(told.contains(r#""arguments":{"n":5}"#) && told.contains("ten"), "{told}");
+    // A result that takes the place of another says it, too.
+    for said in ["ten", "10"] {
+        round.submit(ToolResult::ok(&call, said));
+        let [result] = &round.results[..] else { panic!("{:?}", round.results) };
+        let told = result.tree.model_text().into_owned();
+        assert!(told.contains(r#""arguments":{"n":5}"#) && told.contains(said), "{told}");
+    }
 }
 
 fn calling(calls: &[(&str, serde_json::Value)]) -> AssistantMessage {

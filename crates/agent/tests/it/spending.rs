@@ -1,10 +1,13 @@
 //! The tokens of replies that failed: they are paid for all the same.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::common::kit::all;
-use attache_agent::{Agent, EventKind, MemoryJournal, Money, Price, Prices, Run};
-use attache_core::{ErrorKind, FinishReason, LlmProvider as _, Usage};
+use attache_agent::{
+    Agent, Compaction, EndReason, EventKind, LogEvents, MemoryJournal, Money, Price, Prices, Run, RunInput,
+};
+use attache_core::{ErrorKind, FinishReason, LlmProvider as _, Message, Usage};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
@@ -47,4 +50,57 @@ async fn counted(cut: Turn) {
     let outcome = outer.run_in(journal.clone(), "go").outcome().await.unwrap();
     assert_eq!(spent(&outcome.usage), (Some(60), Some(17)));
     assert_eq!(Run::replay(&journal.entries()).unwrap().outcome().usage, outcome.usage);
+}
+
+// P22: a request was too long, and the next one, of a shorter conversation, has no answer.
+#[tokio::test(start_paused = true)]
+async fn tokens_of_a_request_that_was_too_long_are_counted_where_the_next_one_is_interrupted() {
+    // With a memory the next one asks for a summary.
+    let cases = [(EndReason::Cancelled, false), (EndReason::Cancelled, true), (EndReason::Deadline, false)];
+    for (reason, summarises) in cases {
+        let too_long = Turn::empty().costing(Usage::new(40, 7)).then_error(ErrorKind::ContextTooLong);
+        let model = ScriptedModel::new([too_long, Turn::text("so far").then_hang()]).unverified();
+        let prices = Prices::new("USD").with_model(model.model_id(), Price::new(1.0, 10.0));
+        let mut agent = Agent::builder(model).prices(prices);
+        if reason == EndReason::Deadline {
+            agent = agent.deadline(Duration::from_secs(600));
+        }
+        if summarises {
+            agent = agent.memory(Compaction::new());
+        }
+        let history = (0..8).flat_map(|n| {
+            [Message::user(format!("old {n}")).shared(), Message::assistant("word ".repeat(2_000)).shared()]
+        });
+        let journal = Arc::new(MemoryJournal::new());
+        let input = RunInput::from("now").with_history(history);
+        let mut run = agent.build().unwrap().run_in(journal.clone(), input);
+        if reason == EndReason::Cancelled {
+            let control = run.control();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                control.cancel();
+            });
+        }
+        let events = all(&mut run).await;
+        let outcome = events.last().unwrap().kind.outcome().unwrap();
+        assert_eq!((&outcome.reason, outcome.text.is_empty()), (&reason, summarises));
+        let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
+        assert_eq!(spent(&outcome.usage), (Some(40), Some(7)), "{reason}");
+        assert!(outcome.cost.known > Money::ZERO);
+        let told = |kind: &EventKind| match kind {
+            EventKind::StepFinished { finish_reason, usage, .. } => {
+                Some((finish_reason.clone(), spent(usage)))
+            }
+            _ => None,
+        };
+        let expected = [(FinishReason::Error, (Some(40), Some(7)))];
+        assert_eq!(events.iter().filter_map(|event| told(&event.kind)).collect::<Vec<_>>(), expected);
+        // The log says the same, and that it has an end and no failure.
+        let entries = journal.entries();
+        let replayed = Run::replay(&entries).unwrap();
+        assert_eq!((&replayed.outcome(), replayed.has_failed()), (outcome, false));
+        let mut log = LogEvents::new();
+        let of_log = entries.iter().flat_map(|entry| log.take(entry).unwrap());
+        assert_eq!(of_log.filter_map(|event| told(&event.kind)).collect::<Vec<_>>(), expected);
+    }
 }

@@ -163,11 +163,16 @@ impl Typed {
         }
     }
 
-    /// Tells what was not told of a call.
-    fn call(&mut self, call: &CallView, out: &mut Vec<u8>) {
+    /// Tells what was not told of a call, and of the tools of agents inside it.
+    fn call(&mut self, call: &CallView, inside: &[Arc<Entry>], out: &mut Vec<u8>) {
         let CallView { id, name, arguments, .. } = call;
         if call.has_started {
             self.action(id, name, arguments, out);
+        }
+        for entry in inside {
+            if let What::Event(event) = &entry.what {
+                self.kind(&event.kind, false, out);
+            }
         }
         match &call.state {
             CallState::Client => self.client_call(&CallParts { id, name, arguments }, out),
@@ -210,7 +215,7 @@ impl Tell for Typed {
                     untold if is_withdrawn => self.thinking += untold.len(),
                     untold => self.think(untold, out),
                 },
-                Block::Call(call) => self.call(call, out),
+                Block::Call(call) => self.call(call, view.tools_inside(&call.id), out),
                 Block::Made { .. } => {}
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{LogEvents, Session, SessionError};
-use attache_core::{Document, DocumentStore};
+use attache_core::{Document, DocumentStore, ToolCallId};
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, What, lighten};
@@ -80,12 +80,12 @@ enum Drive {
 }
 
 /// One answer of a run that asks its client in between.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Part {
     /// The number of answers before it that are still to come.
     before: u32,
-    /// The last step that asked the client.
-    asked: u32,
+    /// The calls at which the last answer ended. The client may answer some of them later than the others.
+    asked: Vec<ToolCallId>,
 }
 
 impl Follower {
@@ -130,7 +130,7 @@ impl Follower {
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
     /// There are so many answers before it.
     pub(crate) fn of_answer(mut self, before: u32) -> Self {
-        self.part = Some(Part { before, asked: 0 });
+        self.part = Some(Part { before, asked: Vec::new() });
         self
     }
 
@@ -239,7 +239,7 @@ impl Follower {
 
     /// Yields what is to be told now, with the end if there is none to come.
     fn tell(&mut self, mut news: Vec<Arc<Entry>>, is_first: bool, drive: Drive) -> Option<Seen> {
-        let is_before = self.part.is_some_and(|part| part.before > 0);
+        let is_before = self.part.as_ref().is_some_and(|part| part.before > 0);
         let is_answer = self.part.is_some() && !is_before;
         if self.view.end.is_none() && !is_before {
             match (Stand::of(self.log.run()), drive) {
@@ -284,12 +284,12 @@ impl Follower {
     /// The number of answers that are still to come before the one that is told, if another one has come to its end.
     fn pauses(&mut self) -> Option<u32> {
         let part = self.part.as_mut()?;
-        let step = self.log.run().steps();
-        match Stand::of(self.log.run()) {
-            Stand::AsksClient(calls) if part.asked != step && self.view.asks_for(&calls) => {}
-            _ => return None,
+        let Stand::AsksClient(calls) = Stand::of(self.log.run()) else { return None };
+        let mut news = calls.iter().filter(|call| !part.asked.contains(call)).peekable();
+        if news.peek().is_none() || !news.all(|call| self.view.asks_for(std::slice::from_ref(call))) {
+            return None;
         }
-        part.asked = step;
+        part.asked = calls;
         let before = part.before;
         part.before = before.saturating_sub(1);
         Some(before)

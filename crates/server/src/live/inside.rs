@@ -16,14 +16,15 @@ struct AgentInside {
     calls: Vec<(ToolCallId, Open)>,
 }
 
+/// The state of a call without a result, with all that goes on inside it.
 #[derive(Clone, Copy, Debug)]
-enum Open {
+pub(super) enum Open {
     /// Something goes on, perhaps in an agent further inside. So it is while a result comes later: a tool that asks people
     /// works on once it has its answer, and tells nothing of that.
     Busy,
-    /// The client answers it.
+    /// Nothing goes on before the client answers.
     Client,
-    /// It waits for somebody else.
+    /// Nothing goes on before somebody else decides or answers.
     Waits,
 }
 
@@ -81,32 +82,35 @@ impl Inside {
         self.0.retain(|agent| agent.path.iter().all(|around| around.call != *call));
     }
 
-    /// True if nothing goes on inside a call of the run before its client answers, false if nothing goes on before somebody
-    /// else does; `None` while something goes on.
-    pub(super) fn waits(&self, call: &ToolCallId) -> Option<bool> {
-        self.waits_at(1, call)
+    /// The state of a call of the run whose tool runs.
+    pub(super) fn state(&self, call: &ToolCallId) -> Open {
+        self.state_at(1, call)
     }
 
-    /// The same of a call at that depth.
-    fn waits_at(&self, depth: usize, call: &ToolCallId) -> Option<bool> {
+    /// The state of a call whose agents have paths of that length.
+    fn state_at(&self, depth: usize, call: &ToolCallId) -> Open {
         let is_its = |agent: &&AgentInside| {
             agent.path.len() == depth && agent.path.last().is_some_and(|last| last.call == *call)
         };
-        let mut asks = None;
+        // A tool without agents works.
+        let mut state = None;
         for agent in self.0.iter().filter(is_its) {
             if agent.calls.is_empty() {
-                return None;
+                return Open::Busy;
             }
             for (id, open) in &agent.calls {
-                let asked = match open {
-                    Open::Busy => self.waits_at(depth + 1, id)?,
-                    Open::Client => true,
-                    Open::Waits => false,
+                let inner = match open {
+                    Open::Busy => self.state_at(depth + 1, id),
+                    other => *other,
                 };
-                asks = Some(asked || asks.unwrap_or(false));
+                match inner {
+                    Open::Busy => return Open::Busy,
+                    Open::Client => state = Some(Open::Client),
+                    Open::Waits => state = state.or(Some(Open::Waits)),
+                }
             }
         }
-        asks
+        state.unwrap_or(Open::Busy)
     }
 
     /// Changes the open calls of an agent, which is added where it is not known.

@@ -8,7 +8,7 @@ use attache_core::{Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
 use super::entry::{Entry, What, in_memory, weight};
-use super::inside::Inside;
+use super::inside::{Inside, Open};
 
 /// A run so far: a fold over its events.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,8 @@ pub(crate) struct View {
     pub(crate) end: Option<Arc<Entry>>,
     /// The agents inside its calls.
     inside: Inside,
+    /// The entries that tell of the tools of those agents, by the calls of the run that they are inside.
+    tools_inside: Vec<(ToolCallId, Vec<Arc<Entry>>)>,
     /// About the bytes of the results and documents that it holds.
     bytes: usize,
 }
@@ -138,6 +140,12 @@ impl View {
         self.calls().filter(|call| matches!(call.state, CallState::Client))
     }
 
+    /// The entries that tell which tools agents inside a call of the run have started, and what these returned.
+    pub(crate) fn tools_inside(&self, call: &ToolCallId) -> &[Arc<Entry>] {
+        let its = self.tools_inside.iter().find(|(around, _)| around == call);
+        its.map_or(&[], |(_, entries)| entries.as_slice())
+    }
+
     /// True if the client was told that it answers these calls.
     pub(super) fn asks_for(&self, calls: &[ToolCallId]) -> bool {
         calls.iter().all(|id| self.client_calls().any(|call| call.id == *id))
@@ -177,9 +185,10 @@ impl View {
         for call in self.calls().filter(|call| call.path.is_none()) {
             waits |= match call.state {
                 CallState::Writing | CallState::Requested => return false,
-                CallState::Running => match self.inside.waits(&call.id) {
-                    Some(asks) => asks,
-                    None => return false,
+                CallState::Running => match self.inside.state(&call.id) {
+                    Open::Busy => return false,
+                    Open::Client => true,
+                    Open::Waits => false,
                 },
                 CallState::Client => true,
                 CallState::Approval | CallState::Deferred | CallState::Finished(_) => false,
@@ -276,6 +285,7 @@ impl View {
                 self.set(call, event.step, CallState::Running);
                 self.inside.starts(&call.id);
             }
+            EventKind::ToolStarted { .. } => path.into_iter().for_each(|path| self.keep_inside(path, entry)),
             EventKind::ToolProgress { id, progress } if is_own => {
                 self.call(id, event.step, |call| call.progress = Some((**progress).clone()));
             }
@@ -314,6 +324,8 @@ impl View {
                     self.bytes += weight(&entry.what);
                     let finished = CallState::Finished(Arc::clone(entry));
                     self.call(&result.call_id, event.step, |call| call.state = finished);
+                } else if let Some(path) = path {
+                    self.keep_inside(path, entry);
                 }
             }
             EventKind::DocumentsRouted(report) if is_own => {
@@ -350,6 +362,16 @@ impl View {
             }
             EventKind::Nested { path, event } => self.event(event, entry, Some(path)),
             _ => {}
+        }
+    }
+
+    /// Keeps an entry that tells of a tool of an agent inside.
+    fn keep_inside(&mut self, path: &[NestedAgent], entry: &Arc<Entry>) {
+        let Some(around) = path.first().map(|agent| &agent.call) else { return };
+        self.bytes += weight(&entry.what);
+        match self.tools_inside.iter_mut().find(|(call, _)| call == around) {
+            Some((_, entries)) => entries.push(Arc::clone(entry)),
+            None => self.tools_inside.push((around.clone(), vec![Arc::clone(entry)])),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The routes.
 
 mod ag_ui;
+mod answers_by_log;
 mod approvals;
 mod begin_run;
 mod body_and_agent;

@@ -16,6 +16,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
+use super::answers_by_log::Answers;
 use super::begin_run::{Place, RunRequest, fresh_id, gather, name_session, named_session, seconds, streamed};
 use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
@@ -33,7 +34,7 @@ use crate::inbound::place::{Path, Query};
 use crate::inbound::responses::{Body as Asked, echo};
 use crate::inbound::tools;
 use crate::json::Object;
-use crate::live::{Follower, Live, Seen, Stand, Viewer, is_reply_of};
+use crate::live::{Follower, Live, Seen, Viewer};
 use crate::resuming::{self, known};
 use crate::sse;
 
@@ -118,7 +119,7 @@ pub(crate) async fn create(
     {
         // It goes on with the run that asked.
         let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
-        before = pauses(&Stored::load(hosted, &principal, &last.run_id).await?);
+        before = Answers::of(&Stored::load(hosted, &principal, &last.run_id).await?)?.given();
     }
     let viewer = run_request.start(&place, conversation, settings, tools).await?;
     viewer.live().gives(before);
@@ -169,7 +170,7 @@ async fn behind(
     let stored = known(run_request.hosted, run_request.principal, run).await.map_err(|_| unknown())?;
     let (session, _) = stored.ok_or_else(unknown)?;
     let given = match answers || before > 0 {
-        true => pauses(&Stored::load(run_request.hosted, run_request.principal, run).await?),
+        true => Answers::of(&Stored::load(run_request.hosted, run_request.principal, run).await?)?.given(),
         false => 0,
     };
     if before > given {
@@ -181,52 +182,6 @@ async fn behind(
         (true, false) => Ok((session, 0)),
         (false, false) => Ok((session.fork(run).await?, 0)),
         (false, true) => Err(Fault::conflict("answered", "the calls take no results any more")),
-    }
-}
-
-/// The number of answers that a run gave so far, each of which asked the client.
-fn pauses(stored: &Stored) -> u32 {
-    let Log { messages, external } = Log::of(stored);
-    let asks = |message: &&Arc<attache_core::Message>| match &***message {
-        attache_core::Message::Assistant(message) => {
-            message.tool_calls().any(|call| external.contains(&call.id))
-        }
-        _ => false,
-    };
-    u32::try_from(messages.iter().filter(asks).count()).unwrap_or(u32::MAX)
-}
-
-/// The things that a run said, by its log.
-struct Log {
-    /// Its replies.
-    messages: Vec<Arc<attache_core::Message>>,
-    /// The calls that the client answered or is to answer.
-    external: Vec<attache_core::ToolCallId>,
-}
-
-impl Log {
-    fn of(stored: &Stored) -> Self {
-        use attache_agent::{Action, Disposition, EntryKind};
-        let outcome = stored.run.outcome();
-        let asks = |id: &attache_core::ToolCallId| {
-            outcome.approvals.iter().any(|asked| asked.call.id == *id)
-                || outcome.deferred.iter().any(|request| request.call.id == *id)
-        };
-        let submitted = stored.entries.iter().filter_map(|entry| match &entry.kind {
-            EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => {
-                Some(told.call_id.clone())
-            }
-            _ => None,
-        });
-        let mut external: Vec<_> = submitted.collect();
-        if let Action::AnswerCalls { calls } = stored.run.next() {
-            external
-                .extend(calls.into_iter().filter(|pending| pending.external).map(|pending| pending.call.id));
-        }
-        external.retain(|id| !asks(id));
-        let mut messages = outcome.messages;
-        messages.retain(|message| is_reply_of(&outcome.run_id, message));
-        Self { messages, external }
     }
 }
 
@@ -349,19 +304,16 @@ fn from_log(
     shown: Shown,
 ) -> Result<bool, Fault> {
     use attache_core::AssistantPart;
-    let Log { messages, external } = Log::of(stored);
+    let answers = Answers::of(stored)?;
+    if before > answers.last() {
+        return Err(unknown());
+    }
     let outcome = &stored.outcome(shown);
-    let usage = &stored.spent(&external, before)?;
+    let usage = &answers.usage(before);
     let mut tell = |piece: Piece<'_>| told.piece(piece, out);
-    let (mut at, mut spoke, mut asks) = (0, false, false);
-    let mut last_spoke = false;
-    for read in &messages {
+    let (mut spoke, mut last_spoke) = (false, false);
+    for (_, read) in answers.replies.iter().filter(|(number, read)| *number == before && is_read(read)) {
         let attache_core::Message::Assistant(message) = &**read else { continue };
-        at += u32::from(asks);
-        asks = message.tool_calls().any(|call| external.contains(&call.id));
-        if at != before || !is_read(read) {
-            continue;
-        }
         let mut said = false;
         for part in &message.parts {
             match part {
@@ -380,24 +332,18 @@ fn from_log(
         }
         let made = |image: &&Document| message.documents().any(|made| made.id() == image.id());
         images.iter().filter(made).for_each(|image| tell(Piece::Made(image)));
-        let asked = message.tool_calls().filter(|call| external.contains(&call.id));
-        for (index, call) in asked.enumerate() {
-            let arguments = call.arguments.replay_json();
-            tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
-        }
         last_spoke = said;
     }
-    let last = at + u32::from(asks);
-    let has_begun = !(asks && matches!(Stand::of(&stored.run), Stand::AsksClient(_)));
-    if before > last || (before == last && !has_begun) {
-        return Err(unknown());
+    for (index, call) in answers.calls(before).enumerate() {
+        let arguments = call.arguments.replay_json();
+        tell(Piece::Call { index, id: &call.id, name: &call.name, arguments });
     }
-    if stored.is_under_way() && before == last {
-        return Ok(false);
-    }
-    if before < last {
+    if answers.asks(before) {
         tell(Piece::End { end: End::Calls, usage, total: &outcome.usage, outcome: None });
         return Ok(true);
+    }
+    if stored.is_under_way() {
+        return Ok(false);
     }
     for citation in &outcome.citations {
         tell(Piece::Citation(citation));

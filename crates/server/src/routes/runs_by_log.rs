@@ -7,13 +7,13 @@ use std::time::Duration;
 use attache_agent::{
     Asked, Decided, Disposition, Entry, EntryKind, Journal, Outcome, Run, RunInfo, Session, Waiting,
 };
-use attache_core::{Effect, Message, ToolCallId, Usage};
+use attache_core::{Effect, Message, ToolCall, ToolCallId};
 use futures_util::stream::{StreamExt as _, iter};
 
 use crate::agents::Hosted;
 use crate::app::App;
 use crate::auth::Principal;
-use crate::dialect::{Shown, usage};
+use crate::dialect::Shown;
 use crate::fault::Fault;
 use crate::live::{Entry as Told, Origins, Stand, failure};
 use crate::resuming::known;
@@ -52,34 +52,6 @@ impl Stored {
         outcome
     }
 
-    /// The tokens of one answer of several that the run gives, by the calls that its client answers: up to the first result
-    /// that came for it, and behind that of the answer before.
-    pub(super) fn spent(&self, external: &[ToolCallId], before: u32) -> Result<Usage, Fault> {
-        let (mut run, mut asks, mut at) = (Run::new(), false, 0);
-        let mut begin = Usage::default();
-        for entry in &self.entries {
-            match &entry.kind {
-                EntryKind::Reply(reply) => {
-                    if let Message::Assistant(message) = &*reply.message {
-                        asks |= message.tool_calls().any(|call| external.contains(&call.id));
-                    }
-                }
-                EntryKind::ToolOutcome(told)
-                    if told.disposition == Disposition::Submitted && std::mem::take(&mut asks) =>
-                {
-                    if at == before {
-                        break;
-                    }
-                    at += 1;
-                    begin = run.usage().clone();
-                }
-                _ => {}
-            }
-            run.apply(entry).map_err(|error| Fault::internal(&error))?;
-        }
-        Ok(usage::behind(run.usage(), &begin))
-    }
-
     /// The failure with which the last drive of the run ended, if nobody goes on with it. The log of a run whose store failed
     /// does not have it: the process that drove it tells it for a while.
     pub(super) async fn failure(&self, app: &App) -> Result<Option<Arc<Told>>, Fault> {
@@ -93,6 +65,17 @@ impl Stored {
         let is_let_go = known.is_some() && self.session.undriven_for().await? == Some(Duration::ZERO);
         Ok(known.filter(|_| is_let_go))
     }
+}
+
+/// The call of that id, whichever run made it: the one whose log it is, or one inside its tools.
+pub(super) fn called(entries: &[Entry], id: &ToolCallId) -> Option<ToolCall> {
+    entries.iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Reply(reply) => match &*reply.message {
+            Message::Assistant(message) => message.tool_calls().find(|call| call.id == *id).cloned(),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// True if a run has something to do now that a call has its result, also where its log has not taken that yet: somebody

@@ -11,7 +11,7 @@ use axum::response::Response;
 
 use super::body_and_agent::{Model, Request, read};
 use super::json_answer::json;
-use super::runs_by_log::has_work;
+use super::runs_by_log::{called, has_work};
 use crate::app::{App, Way, allow};
 use crate::auth::{Principal, Scope};
 use crate::dialect::typed_lines::Typed;
@@ -92,18 +92,18 @@ pub(crate) async fn tool_result(
     let hosted = &app.hosted(model.model.as_deref())?;
     let session = hosted.sessions.get(principal.name(), &answer.session_id).await.map_err(|_| unknown())?;
     let last = session.last().await?.ok_or_else(unknown)?;
-    // Those that agents inside wait for are among the pending ones alone.
-    let call = last.calls.iter().chain(&last.pending).find(|call| call.id == id);
+    let journal = session.journal_of(&last.run_id);
+    // The outcome does not name the calls of an agent inside that has something to do beside them.
+    let call = called(&journal.load().await?, &id);
     let call = call.ok_or_else(|| match live.iter().any(|live| live.knows_call(&answer.call_id)) {
         true => Fault::conflict("answered", "the call takes no result any more"),
         false => unknown(),
     })?;
-    let journal = session.journal_of(&last.run_id);
     let answered = || Fault::conflict("answered", "the call takes no result any more");
     let left = Left::Result(id.clone());
     // The agent that reads the files.
     let (own, _) = began_with(&app, &principal, hosted, &session, &last.run_id).await?;
-    let (store, result) = (own.agent().store(), result_of(call, &answer)?);
+    let (store, result) = (own.agent().store(), result_of(&call, &answer)?);
     let is_news = match deliver_with(&*journal, &*store, result).await {
         Err(SubmitError::UnknownCall { .. }) => return Err(answered()),
         // The run goes on without a result.

@@ -26,11 +26,11 @@ use crate::common::{Client, Stage, server, text, trusting, until, value};
 const DIALECTS: [&str; 5] = ["/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1/ui", "/v1/ag-ui"];
 
 /// A picture of eight bytes, as clients send it.
-const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
-const BYTES: &[u8] = b"\x89PNG\r\n\x1a\n";
+pub(crate) const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
+pub(crate) const BYTES: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// The request of a client of that dialect: its question, and the answer to the call of that name.
-fn body(path: &str, answered: Option<(&Value, &str)>) -> Value {
+pub(crate) fn body(path: &str, answered: Option<(&Value, &str)>) -> Value {
     let tool = json!({"name": "notify", "description": "Shows a note", "parameters": {"type": "object"}});
     let function = json!({"type": "function", "function": tool});
     let question =
@@ -88,7 +88,7 @@ fn body(path: &str, answered: Option<(&Value, &str)>) -> Value {
 }
 
 /// Sends a request in the session `chat`, and reads the answer to its end, which comes.
-async fn asked(client: &Client, path: &str, body: &Value) -> String {
+pub(crate) async fn asked(client: &Client, path: &str, body: &Value) -> String {
     let request = Request::builder().method("POST").uri(path).header("content-type", "application/json");
     let asking = client.send(request.header("x-attache-session", "chat"), body.to_string());
     let answer = async { read(asking.await).await };
@@ -103,7 +103,7 @@ async fn read(response: Response) -> (StatusCode, String) {
 }
 
 /// The id of the call of that name for which the run of the chat has stopped.
-async fn waiting_call(client: &Client, name: &str) -> Value {
+pub(crate) async fn waiting_call(client: &Client, name: &str) -> Value {
     let mut last = Value::Null;
     let waits = async {
         loop {
@@ -340,7 +340,7 @@ async fn a_run_that_another_node_takes_over_waits_for_its_client() {
 }
 
 /// An agent whose clerk asks a person, whom the client knows, and looks something up behind the gate.
-fn with_clerk(stage: &Stage, gate: &Arc<Semaphore>) -> AgentBuilder {
+pub(crate) fn with_clerk(stage: &Stage, gate: &Arc<Semaphore>) -> AgentBuilder {
     let person = Tools::new().with_external(ToolDefinition::new("person", "", json!({"type": "object"})));
     let gate = Arc::clone(gate);
     let look = tool_fn("look", "Looks", move || {
@@ -354,7 +354,7 @@ fn with_clerk(stage: &Stage, gate: &Arc<Semaphore>) -> AgentBuilder {
     Agent::builder(stage.clone()).tool(clerk.as_tool("clerk", "Knows people"))
 }
 
-fn asks_inside(inside: Turn) -> Stage {
+pub(crate) fn asks_inside(inside: Turn) -> Stage {
     let clerk = Turn::call("clerk", json!({"task": "Ask somebody"}));
     Stage::new([clerk, inside, Turn::text("They said yes."), Turn::text("Done.")])
 }

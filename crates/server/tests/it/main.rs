@@ -30,6 +30,7 @@ mod made;
 mod messages;
 mod naming;
 mod native;
+mod nested_calls;
 mod openapi;
 mod overdue;
 mod pages;

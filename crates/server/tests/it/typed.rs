@@ -5,6 +5,7 @@ use std::time::Duration;
 use attache_agent::{Agent, tool_fn};
 use attache_core::ToolError;
 use attache_core::tool::Deferred;
+use attache_server::ServerLimits;
 use attache_testkit::Turn;
 use futures_util::FutureExt as _;
 use http::{Method, StatusCode};
@@ -404,4 +405,40 @@ async fn what_crosses_the_end_of_a_run_goes_on_with_it() {
         };
         tokio::time::timeout(Duration::from_secs(20), over).await.expect("nobody goes on");
     }
+}
+
+// A65: whoever reads slowly is told of the tools of an agent inside as others are.
+#[tokio::test]
+async fn a_viewer_that_is_slow_is_told_of_the_tools_of_an_agent_inside() {
+    let mut told = Vec::new();
+    for events in [4_096, 4] {
+        let stage = Stage::new([
+            Turn::text("I ask.").and_call("clerk", json!({"task": "Look"})),
+            Turn::call("look", json!({"at": "a"})).and_call("nothing", json!({})),
+            Turn::call("look", json!({"at": "b"})),
+            Turn::text("Seen."),
+            Turn::text("Done."),
+        ]);
+        let look = tool_fn("look", "Looks", || Ok("a lease"));
+        let clerk = Agent::builder(stage.clone()).tool(look).build().unwrap().as_tool("clerk", "Looks");
+        let mut limits = ServerLimits::default();
+        limits.ring_events = events;
+        let client = Client::new(server(Agent::builder(stage.clone()).tool(clerk)).limits(limits));
+        let body = json!({"message": "Go.", "sessionId": "s"});
+        let response = client.post("/v1/chat/stream", body).await;
+        // Nobody reads it before the run has ended.
+        let run = client.got("/v1/sessions/s").await["runs"][0]["id"].as_str().unwrap().to_owned();
+        client.ended(&run).await;
+        let lines = data(&text(response).await);
+        let is_of_tool = |line: &&Value| {
+            let kind = line["type"].as_str().unwrap_or_default();
+            kind.starts_with("ACTION") || kind == "OBSERVATION"
+        };
+        let of_tools = lines.iter().filter(is_of_tool);
+        told.push(of_tools.map(|line| format!("{} {}", line["type"], line["content"])).collect::<Vec<_>>());
+        assert_eq!(lines.last().unwrap(), "[DONE]");
+    }
+    let [all, slow] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(all.iter().filter(|line| line.contains("OBSERVATION")).count(), 4, "{all:?}");
+    assert_eq!(slow, all);
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{AgentRun, DecideError, Decision, Session, SubmitError, decide, deliver, say};
-use attache_core::{ResultStatus, ToolCall, ToolResult, UserMessage};
+use attache_agent::{AgentRun, DecideError, Decision, Session, SubmitError, decide, deliver_with, say};
+use attache_core::{Capture, ResultStatus, ToolCall, ToolResult, UserMessage};
 use tokio::sync::watch;
 
 use super::error::Refusal;
@@ -13,8 +13,8 @@ use super::step::Step;
 use super::tasks::{Place, STOPPING, Tasks};
 use crate::wire::Message;
 
-/// The time in which the files of a message must be stored.
-const STORING: Duration = Duration::from_secs(60);
+/// The time in which a message must be delivered, with its files.
+const DELIVERING: Duration = Duration::from_secs(60);
 /// The word for whoever decides about a call here, and what the model reads of a call that was denied.
 const CALLER: &str = "the caller";
 const DENIED: &str = "the caller says no";
@@ -47,7 +47,7 @@ impl Tasks {
         let asked = logged.outcome.deferred.iter().find(|request| request.deferred.prompt.is_some());
         if let Some(request) = asked {
             let answer = Answer::of(message, &input, request.deferred.schema.as_ref());
-            // A tool in the midst of its work takes a value alone, and another agent may have a store of its own.
+            // A tool in the midst of its work takes a value alone.
             if !request.path.is_empty() && !answer.is_bare() {
                 return Err(Refusal::InvalidParams(
                     "the answer to this question is one value, without files",
@@ -128,19 +128,23 @@ impl Tasks {
         call: &ToolCall,
         answer: Answer,
     ) -> Result<(), Refusal> {
-        let (store, returned) = (self.sessions.agent().store(), answer.returned());
-        let storing = ToolResult::stored(call, ResultStatus::Ok, &returned, &*store);
-        let Ok(Ok(result)) = tokio::time::timeout(STORING, storing).await else {
-            tracing::warn!("the files of an answer to an A2A task cannot be stored");
-            return Err(Refusal::Internal);
-        };
-        if result.is_error() {
-            return Err(Refusal::InvalidParams("the answer is too large"));
+        const TOO_LARGE: Refusal = Refusal::InvalidParams("the answer is too large");
+        let store = self.sessions.agent().store();
+        let tree = Capture::new().with_store_id(store.id()).finish(&answer.returned());
+        let result = ToolResult::new(call, ResultStatus::Ok, tree.map_err(|_| TOO_LARGE)?);
+        let journal = session.journal_of(&place.run);
+        let delivering = deliver_with(&*journal, &*store, result);
+        match tokio::time::timeout(DELIVERING, delivering).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(SubmitError::Unfit { .. })) => {
+                Err(Refusal::InvalidParams("the answer does not fit what is asked"))
+            }
+            Ok(Err(SubmitError::Store(_))) | Err(_) => {
+                tracing::warn!("the files of an answer to an A2A task cannot be stored");
+                Err(Refusal::Internal)
+            }
+            Ok(Err(_)) => Err(Refusal::Unsupported("the task takes no message now")),
         }
-        deliver(&*session.journal_of(&place.run), result).await.map_err(|error| match error {
-            SubmitError::Unfit { .. } => Refusal::InvalidParams("the answer does not fit what is asked"),
-            _ => Refusal::Unsupported("the task takes no message now"),
-        })
     }
 }
 

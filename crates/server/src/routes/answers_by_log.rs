@@ -1,0 +1,117 @@
+//! The answers of a run by its log: one that asks its client in between gives several.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_agent::{Disposition, Entry, EntryKind, Run};
+use attache_core::{Message, MessageId, ToolCall, ToolCallId, Usage};
+
+use super::runs_by_log::Stored;
+use crate::dialect::usage;
+use crate::fault::Fault;
+use crate::live::{Stand, is_reply_of};
+
+/// The answers that a run gave so far. Each but the last one ends where the run stopped for its client: for calls of its own,
+/// or of agents inside its tools.
+pub(super) struct Answers {
+    /// The replies of the run, each with the number of the answer that tells it.
+    pub(super) replies: Vec<(u32, Arc<Message>)>,
+    /// The calls for which the run stopped, each with the number of the answer that tells it.
+    calls: Vec<(u32, ToolCall)>,
+    /// The tokens of the run where each answer begins, and of all of it.
+    begins: Vec<Usage>,
+    all: Usage,
+    /// True if the run stands where it asks its client.
+    asks: bool,
+    /// True if that is another place than the one at which the last answer began.
+    is_new: bool,
+}
+
+impl Answers {
+    pub(super) fn of(stored: &Stored) -> Result<Self, Fault> {
+        let mut run = Run::new();
+        let mut answers = Self {
+            replies: Vec::new(),
+            calls: Vec::new(),
+            begins: vec![Usage::default()],
+            all: Usage::default(),
+            asks: false,
+            is_new: false,
+        };
+        // The calls that the client was asked before the last answer. It may answer some of them later.
+        let mut asked: Vec<ToolCallId> = Vec::new();
+        let mut told: HashMap<MessageId, u32> = HashMap::new();
+        for entry in &stored.entries {
+            if let Some(call) = submitted(entry).filter(|call| !asked.contains(call))
+                && let Stand::AsksClient(stops) = Stand::of(&run)
+                && stops.contains(call)
+            {
+                let number = answers.last();
+                for reply in replies(&run, run.history()) {
+                    told.entry(reply.id().clone()).or_insert(number);
+                }
+                answers.ask(&run, &stops);
+                answers.begins.push(run.usage().clone());
+                asked = stops;
+            }
+            run.apply(entry).map_err(|error| Fault::internal(&error))?;
+        }
+        if let Stand::AsksClient(stops) = Stand::of(&run) {
+            answers.ask(&run, &stops);
+            answers.asks = true;
+            answers.is_new = stops.iter().any(|call| !asked.contains(call));
+        }
+        let last = answers.last();
+        let number = |reply: &Arc<Message>| told.get(reply.id()).copied().unwrap_or(last);
+        let messages = run.outcome().messages;
+        answers.replies = replies(&run, &messages).map(|reply| (number(reply), Arc::clone(reply))).collect();
+        answers.all = run.usage().clone();
+        Ok(answers)
+    }
+
+    /// The run stops for its client.
+    fn ask(&mut self, run: &Run, stops: &[ToolCallId]) {
+        let number = self.last();
+        let calls = run.awaited().into_iter().filter(|call| stops.contains(&call.id));
+        self.calls.extend(calls.map(|call| (number, call)));
+    }
+
+    /// The number of the last answer, from 0: it is under way, or has ended in whichever way.
+    pub(super) fn last(&self) -> u32 {
+        u32::try_from(self.begins.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The number of those that asked the client.
+    pub(super) fn given(&self) -> u32 {
+        self.last().saturating_add(u32::from(self.is_new))
+    }
+
+    /// True if an answer ends with calls for the client.
+    pub(super) fn asks(&self, number: u32) -> bool {
+        number < self.last() || (number == self.last() && self.asks)
+    }
+
+    /// The calls with which an answer ends.
+    pub(super) fn calls(&self, number: u32) -> impl Iterator<Item = &ToolCall> {
+        self.calls.iter().filter(move |(of, _)| *of == number).map(|(_, call)| call)
+    }
+
+    /// The tokens of an answer.
+    pub(super) fn usage(&self, number: u32) -> Usage {
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        let end = self.begins.get(place.saturating_add(1)).unwrap_or(&self.all);
+        self.begins.get(place).map_or_else(Usage::default, |begin| usage::behind(end, begin))
+    }
+}
+
+fn replies<'m>(run: &Run, messages: &'m [Arc<Message>]) -> impl Iterator<Item = &'m Arc<Message>> {
+    messages.iter().filter(move |message| is_reply_of(run.id(), message))
+}
+
+/// The call whose result somebody gave, also one of an agent inside.
+fn submitted(entry: &Entry) -> Option<&ToolCallId> {
+    match &entry.kind {
+        EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => Some(&told.call_id),
+        _ => None,
+    }
+}
