@@ -61,8 +61,8 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
-        // The tokens of a request that was refused as too long, after attempts that its provider counted.
-        let mut earlier: Option<Box<Usage>> = None;
+        // The tokens and the cost of a request that was refused as too long, after attempts that its provider counted.
+        let mut earlier: Option<Box<(Usage, Option<Money>)>> = None;
         driver.note_citable(&request);
         let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
@@ -120,7 +120,10 @@ pub(super) fn ask<'a>(
                                         let kind = started(driver, &reply);
                                         yield Ok(driver.event(kind));
                                     }
-                                    earlier = error.usage().cloned().map(Box::new);
+                                    earlier = error.usage().map(|usage| {
+                                        let cost = driver.cost_of(None, usage, error.usage_by_model());
+                                        Box::new((usage.clone(), cost))
+                                    });
                                     driver.note_citable(&request);
                                     chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
@@ -142,10 +145,10 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let mut completion = match replied(ended, earlier.as_deref()) {
+        let mut completion = match replied(ended) {
             Ok(completion) => completion,
             Err((error, cut)) => {
-                let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut)).await;
+                let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut, earlier)).await;
                 if let Some(told) = told {
                     yield Ok(driver.event(*told));
                 }
@@ -157,7 +160,12 @@ pub(super) fn ask<'a>(
         for kind in driver.notes_of_reply(&completion.degradations, &mut completion.message.citations) {
             yield Ok(driver.event(kind));
         }
-        let cost = driver.cost_of(completion.model.as_deref(), &completion.usage);
+        let model = completion.model.as_deref();
+        let mut cost = driver.cost_of(model, &completion.usage, &completion.usage_by_model);
+        if let Some((usage, before)) = earlier.as_deref() {
+            cost = both(cost, *before);
+            completion.add_earlier(usage);
+        }
         if let Some(warning) = driver.warn_of_cost(cost) {
             yield Ok(driver.event(warning));
         }
@@ -255,14 +263,16 @@ struct Replied {
     spent: Option<Usage>,
 }
 
-/// The reply, with the tokens of a request before it. Or why there is none, with one that its provider ended with an error.
+/// Two costs, unknown if one of them is.
+fn both(cost: Option<Money>, other: Option<Money>) -> Option<Money> {
+    Some(cost?.plus(other?))
+}
+
+/// The reply. Or why there is none, with one that its provider ended with an error.
 fn replied(
     ended: Result<Box<Completion>, ProviderError>,
-    earlier: Option<&Usage>,
 ) -> Result<Box<Completion>, (ProviderError, Option<Box<Completion>>)> {
-    let mut completion = ended
-        .map_err(|error| (earlier.into_iter().fold(error, |error, usage| error.with_usage(usage)), None))?;
-    earlier.into_iter().for_each(|usage| completion.add_earlier(usage));
+    let completion = ended.map_err(|error| (error, None))?;
     match completion.finish_reason {
         FinishReason::Error => {
             let message = "the provider ended the reply with an error";
@@ -274,20 +284,29 @@ fn replied(
 
 impl Driver {
     /// Stops where the model did not answer, or where its provider ended the reply `cut`, and says what that cost, if it is
-    /// known. The log tells it to those who read it alone; one that does not take it in time holds nobody up.
+    /// known, also of a request `earlier`. The log tells it to those who read it alone; one that does not take it in time
+    /// holds nobody up.
     async fn failed(
         &mut self,
         interrupt: &mut Interrupt,
-        error: ProviderError,
+        mut error: ProviderError,
         said: String,
         cut: Option<Box<Completion>>,
+        earlier: Option<Box<(Usage, Option<Money>)>>,
     ) -> (Option<Box<EventKind>>, Stop) {
-        let (usage, model, response) = match cut.map(|cut| *cut) {
-            Some(Completion { usage, model, response, .. }) => (Some(usage), model, response),
-            None => (error.usage().cloned(), None, None),
+        let (mut usage, model, parts, response) = match cut.map(|cut| *cut) {
+            Some(Completion { usage, model, usage_by_model, response, .. }) => {
+                (Some(usage), model, usage_by_model, response)
+            }
+            None => (error.usage().cloned(), None, error.usage_by_model().to_vec(), None),
         };
         // Nobody can have the tokens back.
-        let cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage));
+        let mut cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage, &parts));
+        if let Some((tokens, before)) = earlier.map(|earlier| *earlier) {
+            cost = if usage.is_some() { both(cost, before) } else { before };
+            usage.get_or_insert_default().add(&tokens);
+            error = error.with_usage(&tokens);
+        }
         usage.iter().for_each(|usage| self.settle(usage, cost, 0));
         let reason = EndReason::provider(&error);
         if reason.is_failure() {
