@@ -375,8 +375,8 @@ async fn tools_that_the_program_gives_one_caller_are_listed_for_that_one_alone()
         assert_eq!(client.get("/v1/tools/refund").await.status(), refund);
     }
     // It is what their runs are offered.
-    for client in [&boss, &ann] {
-        client.ended(&client.run("s", "Refund it.").await).await;
+    for (client, session) in [(&boss, "hers"), (&ann, "mine")] {
+        client.ended(&client.run(session, "Refund it.").await).await;
     }
     let offered: Vec<usize> = stage.requests().iter().map(|request| request.tools.len()).collect();
     assert_eq!(offered, [2, 2, 1]);
