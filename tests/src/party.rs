@@ -12,12 +12,13 @@ use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 use crate::{APIS, Api};
 
 /// The profiles of compatible servers that agents run against, each with a model.
-const COMPATIBLE: [(&str, Server, &str); 9] = [
+const COMPATIBLE: [(&str, Server, &str); 10] = [
     ("deepseek", Server::DeepSeek, "deepseek-chat"),
     ("groq", Server::Groq, "llama-3.3-70b-versatile"),
     ("minimax", Server::MiniMax, "MiniMax-M2.7"),
     ("mistral", Server::Mistral, "mistral-small-latest"),
     ("moonshot", Server::Moonshot, "moonshot-v1-8k"),
+    ("ollama-chat", Server::Ollama, "qwen3:4b"),
     ("openrouter", Server::OpenRouter, "openai/gpt-4o"),
     ("qwen", Server::Qwen, "qwen-plus"),
     ("xai-chat", Server::Xai, "grok-3-mini"),

@@ -97,6 +97,18 @@ impl Agent {
         ToolManager::new(Arc::clone(&self.0)).await
     }
 
+    /// The [tools](Self::tool_manager) of a run with these options, which may bring more of them.
+    ///
+    /// # Errors
+    /// [`ToolsError`] if the tools cannot be offered.
+    pub async fn tool_manager_with(&self, options: &RunOptions) -> Result<ToolManager, ToolsError> {
+        let setup = match options.vary() {
+            true => Arc::new(self.0.varied(options, None)?),
+            false => Arc::clone(&self.0),
+        };
+        ToolManager::new(setup).await
+    }
+
     /// The same agent with one more who looks on at each run, such as one who sees the runs of one client alone; see
     /// [`Observer`]. The agents share their tools.
     #[must_use]

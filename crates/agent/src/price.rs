@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use attache_core::Usage;
+use attache_core::{ModelUsage, Usage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An amount of money in the currency of the [`Prices`], exact to a millionth of a millionth.
@@ -222,6 +222,24 @@ impl Prices {
         let own = self.listed(&format!("{provider}/{answered}")).or_else(|| self.listed(answered));
         // Providers name the day of a model that was asked for without one.
         own.or_else(|| if answered.starts_with(model) { self.listed(asked) } else { None })
+    }
+
+    /// The cost of a call of the model that was asked, of which others may have used `parts`: each is priced as the model
+    /// that used it. Unknown if that of one is.
+    pub(crate) fn cost(
+        &self,
+        asked: &str,
+        answered: Option<&str>,
+        usage: &Usage,
+        parts: &[ModelUsage],
+    ) -> Option<Money> {
+        if parts.is_empty() {
+            return self.price(asked, answered)?.cost(usage);
+        }
+        parts.iter().try_fold(Money::ZERO, |sum, part| {
+            let cost = self.price(&part.model, part.answered.as_deref())?.cost(&part.usage)?;
+            Some(sum.plus(cost))
+        })
     }
 
     fn listed(&self, model: &str) -> Option<&Price> {

@@ -15,6 +15,7 @@ use crate::approval::{Ask, Verdict, judged};
 use crate::driver::denied;
 use crate::hooks::HookContext;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::observe::{ToolCallEnd, ToolCallStart, WatchedTool, Watching};
 use crate::run::{Action, PendingCall, Run, told_of_change};
 use crate::setup::Setup;
 use crate::tool_round::{Round, note};
@@ -30,7 +31,8 @@ use crate::tools::{
 ///
 /// Hooks are asked about each call and its result ([`RunHook::before_tool`](crate::RunHook::before_tool),
 /// [`after_tool`](crate::RunHook::after_tool)), with an empty history; not about results that the program
-/// [submits](Round::submit). Observers of the agent see runs, and none of these calls.
+/// [submits](Round::submit). Observers of the agent see each call whose tool runs
+/// ([`Observer::tool_call`](crate::Observer::tool_call)).
 ///
 /// Tools are offered whole and do not change. Nothing is recorded: a program that stops in the middle of a call with
 /// effects must know itself what happened. Results that are too long are not shortened, and documents are not routed;
@@ -395,10 +397,20 @@ impl ToolManager {
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);
         let (pace, handling) = (Pace::default(), Arc::clone(&self.setup.handling));
         let (hooks, closed) = (Arc::clone(&self.setup.hooks), has_effect(&entry));
-        let mut invocation =
-            Invocation { entry, call, context, limit, pace, scope: None, watched: None, handling };
+        // No tool of ours runs where the caller answers.
+        let observers = self.setup.observers.as_ref().filter(|_| !matches!(entry.work, Work::External));
+        let start = ToolCallStart { call: &call, spec: &entry.spec, step: base.step };
+        let watched = WatchedTool::by_hand(observers, &start);
+        let watching = Watching::new(watched.as_ref());
+        let mut invocation = Invocation { entry, call, context, limit, pace, scope: None, watched, handling };
         Box::pin(async move {
-            let mut outcome = invoke(&mut invocation).await?;
+            let mut outcome = match invoke(&mut invocation).await {
+                Ok(outcome) => outcome,
+                Err(deferred) => {
+                    watching.end(&ToolCallEnd::Deferred);
+                    return Err(deferred);
+                }
+            };
             let call = &invocation.call;
             if !hooks.is_empty() {
                 outcome.result = hooks.result(call, outcome.result, closed).await;
@@ -406,6 +418,7 @@ impl ToolManager {
             if is_rewritten {
                 outcome.result = told_of_change(outcome.result, &call.arguments);
             }
+            watching.end(&ToolCallEnd::Result(&outcome));
             Ok(outcome)
         })
     }

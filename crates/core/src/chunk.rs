@@ -10,7 +10,7 @@ use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::AssistantMessage;
 use crate::response::ResponseInfo;
 use crate::structured::StructuredError;
-use crate::usage::Usage;
+use crate::usage::{ModelUsage, Usage};
 
 /// One piece of a reply while it is generated. Streamed and complete responses yield the same kinds of chunks: any
 /// number of deltas, then exactly one [`Done`](Self::Done).
@@ -57,6 +57,9 @@ pub struct Completion {
     /// The part of `usage` of the attempt that answered, if earlier attempts are included; it tells the length of the
     /// conversation. `None` if all of `usage` is that attempt's.
     pub answered: Option<Box<Usage>>,
+    /// The parts of `usage`, by model, if models other than the one that was asked used tokens, as after a fallback.
+    /// Empty if all of `usage` is that of the model that was asked.
+    pub usage_by_model: Vec<ModelUsage>,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
     /// The provider's id of the response.
@@ -79,6 +82,7 @@ impl Completion {
             raw_finish_reason: None,
             usage,
             answered: None,
+            usage_by_model: Vec::new(),
             model: None,
             response_id: None,
             degradations: Vec::new(),
@@ -88,6 +92,8 @@ impl Completion {
     }
 
     /// Adds the tokens of attempts that failed before this one answered. Counts that nobody reported add nothing.
+    /// [`usage_by_model`](Self::usage_by_model) stays as it is: set it if models other than the one that was asked used
+    /// some of these tokens.
     pub fn add_earlier(&mut self, earlier: &Usage) {
         if *earlier != Usage::default() {
             self.answered.get_or_insert_with(|| Box::new(self.usage.clone()));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::response::ResponseInfo;
-use crate::usage::Usage;
+use crate::usage::{ModelUsage, Usage};
 
 /// The kind of a provider error, which callers can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,6 +147,7 @@ struct Inner {
     response_body: Option<String>,
     response: Option<Box<ResponseInfo>>,
     usage: Option<Box<Usage>>,
+    usage_by_model: Vec<ModelUsage>,
     streamed: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -166,6 +167,7 @@ impl ProviderError {
             response_body: None,
             response: None,
             usage: None,
+            usage_by_model: Vec::new(),
             streamed: false,
             source: None,
         }))
@@ -245,6 +247,13 @@ impl ProviderError {
         self
     }
 
+    /// Sets the parts of the usage by model, if models other than the one that was asked used tokens.
+    #[must_use]
+    pub fn with_usage_by_model(mut self, parts: Vec<ModelUsage>) -> Self {
+        self.0.usage_by_model = parts;
+        self
+    }
+
     /// Marks that chunks have already been delivered, so that a retry would repeat them.
     #[must_use]
     pub fn after_output(mut self) -> Self {
@@ -319,6 +328,12 @@ impl ProviderError {
     /// The token usage of the failed call, including earlier attempts. `None` if the provider reported none.
     pub fn usage(&self) -> Option<&Usage> {
         self.0.usage.as_deref()
+    }
+
+    /// The parts of [`usage`](Self::usage) by model, if models other than the one that was asked used tokens. Empty if
+    /// all of it is that of the model that was asked.
+    pub fn usage_by_model(&self) -> &[ModelUsage] {
+        &self.0.usage_by_model
     }
 
     /// True if chunks had been delivered before.

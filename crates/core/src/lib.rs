@@ -101,7 +101,7 @@ pub use tool::{
 };
 pub use transcript::Transcript;
 pub use tree::ContentTree;
-pub use usage::{RawUsage, Usage};
+pub use usage::{ModelUsage, RawUsage, Usage};
 
 /// The JSON Schema validator that checks tool arguments.
 #[doc(no_inline)]

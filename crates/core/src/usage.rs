@@ -34,6 +34,32 @@ pub struct Usage {
     pub raw: Option<RawUsage>,
 }
 
+/// The part of a call's tokens that one of several models used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ModelUsage {
+    /// The model that was asked, `provider/model`.
+    pub model: String,
+    /// The model that answered, as the provider names it. `None` if none answered, or the provider did not name it.
+    pub answered: Option<String>,
+    /// The tokens.
+    pub usage: Usage,
+}
+
+impl ModelUsage {
+    /// Creates the part of a model, `provider/model`.
+    pub fn new(model: impl Into<String>, usage: Usage) -> Self {
+        Self { model: model.into(), answered: None, usage }
+    }
+
+    /// Sets the model that answered, as the provider names it.
+    #[must_use]
+    pub fn with_answered(mut self, model: impl Into<Option<String>>) -> Self {
+        self.answered = model.into();
+        self
+    }
+}
+
 /// A provider's own usage object, kept as JSON text and parsed only on demand.
 ///
 /// Two objects are equal if their JSON values are equal.

@@ -57,6 +57,11 @@ impl Observer for Telemetry {
     fn run(&self, run: &ObservedRun<'_>) -> Arc<dyn RunObserver> {
         Arc::new(RunTrace::new(self.clone(), run))
     }
+
+    /// The span stands below the one that is current where the call is made.
+    fn tool_call(&self, call: &ToolCallStart<'_>) -> Option<Arc<dyn ToolCallObserver>> {
+        Some(Arc::new(ToolTrace::begin(self, &outside(&Context::current()), call)))
+    }
 }
 
 /// The number of documents that had each outcome.

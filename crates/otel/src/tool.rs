@@ -65,8 +65,9 @@ impl ToolTrace {
             KeyValue::new(attribute::OPERATION, EXECUTE_TOOL),
             KeyValue::new(attribute::TOOL_CALL_ID, start.call.id.as_str().to_owned()),
             KeyValue::new(attribute::TOOL_DESCRIPTION, definition.description().to_owned()),
-            KeyValue::new(attribute::STEP, i64::from(start.step)),
         ];
+        // A call by hand belongs to no step.
+        attributes.extend((start.step > 0).then(|| KeyValue::new(attribute::STEP, i64::from(start.step))));
         attributes.extend(identity.iter().cloned());
         if !metadata.origin.is_empty() {
             attributes.push(KeyValue::new(attribute::TOOL_ORIGIN, metadata.origin.clone()));

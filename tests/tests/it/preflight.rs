@@ -16,7 +16,7 @@ use attache_core::{
     UserPart,
 };
 use attache_documents::{Materials, RouteOptions, route};
-use attache_tests::{APIS, Api};
+use attache_tests::{ALL_APIS, APIS, Api};
 use attache_transport::{Ask, check_pairing};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -216,13 +216,13 @@ proptest! {
         let mended = repair(&messages).messages;
         prop_assert!(check_pairing(&mended).is_ok());
         let tools = Arc::new(ToolSet::new([ToolDefinition::new("find", "", json!({}))]).unwrap());
-        for api in APIS {
+        for api in ALL_APIS {
             let routing = route(&mended, &api.capabilities(), &tools, &Materials::new(), &RouteOptions::new()).unwrap();
             let request = ChatRequest::new(routing.messages).with_tools(Arc::clone(&tools));
-            let encoded = api.codec().encode(Ask::new(&request, &ModelSettings::new(), None));
+            let encoded = api.codec_of(api.model()).encode(Ask::new(&request, &ModelSettings::new(), None));
             prop_assert!(encoded.is_ok(), "{}: {:?}", api.name(), encoded.err());
             let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
-            let judged = api.judge(&body);
+            let judged = api.judge_of(api.model(), &body);
             prop_assert!(judged.is_ok(), "{}: {:?}\n{:#}", api.name(), judged.err(), body);
         }
     }

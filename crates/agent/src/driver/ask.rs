@@ -148,10 +148,10 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let mut completion = match replied(ended, refused.as_ref().and_then(ProviderError::usage)) {
+        let mut completion = match replied(ended) {
             Ok(completion) => completion,
             Err((error, cut)) => {
-                let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut)).await;
+                let (told, stop) = Box::pin(driver.failed(interrupt, error, said, cut, refused)).await;
                 if let Some(told) = told {
                     yield Ok(driver.event(*told));
                 }
@@ -163,7 +163,12 @@ pub(super) fn ask<'a>(
         for kind in driver.notes_of_reply(&completion.degradations, &mut completion.message.citations) {
             yield Ok(driver.event(kind));
         }
-        let cost = driver.cost_of(completion.model.as_deref(), &completion.usage);
+        let model = completion.model.as_deref();
+        let mut cost = driver.cost_of(model, &completion.usage, &completion.usage_by_model);
+        if let Some((usage, before)) = refused.as_ref().and_then(|refused| driver.spent_on(refused)) {
+            cost = both(cost, before);
+            completion.add_earlier(usage);
+        }
         if let Some(warning) = driver.warn_of_cost(cost) {
             yield Ok(driver.event(warning));
         }
@@ -261,14 +266,16 @@ struct Replied {
     spent: Option<Usage>,
 }
 
-/// The reply, with the tokens of a request before it. Or why there is none, with one that its provider ended with an error.
+/// Two costs, unknown if one of them is.
+fn both(cost: Option<Money>, other: Option<Money>) -> Option<Money> {
+    Some(cost?.plus(other?))
+}
+
+/// The reply. Or why there is none, with one that its provider ended with an error.
 fn replied(
     ended: Result<Box<Completion>, ProviderError>,
-    earlier: Option<&Usage>,
 ) -> Result<Box<Completion>, (ProviderError, Option<Box<Completion>>)> {
-    let mut completion = ended
-        .map_err(|error| (earlier.into_iter().fold(error, |error, usage| error.with_usage(usage)), None))?;
-    earlier.into_iter().for_each(|usage| completion.add_earlier(usage));
+    let completion = ended.map_err(|error| (error, None))?;
     match completion.finish_reason {
         FinishReason::Error => {
             let message = "the provider ended the reply with an error";
@@ -280,22 +287,30 @@ fn replied(
 
 impl Driver {
     /// Stops where the model did not answer, where its provider ended the reply `cut`, or where the run was interrupted behind
-    /// a request that was too long, and says what that cost, if it is known. The log tells it to those who read it alone; one
-    /// that does not take it in time holds nobody up.
+    /// a request that was too long, and says what that cost, if it is known, also of a request that was `refused` before. The
+    /// log tells it to those who read it alone; one that does not take it in time holds nobody up.
     async fn failed(
         &mut self,
         interrupt: &mut Interrupt,
-        error: ProviderError,
+        mut error: ProviderError,
         said: String,
         cut: Option<Box<Completion>>,
+        refused: Option<ProviderError>,
     ) -> (Option<Box<EventKind>>, Stop) {
         let interrupted = interrupt.came();
-        let (usage, model, response) = match cut.map(|cut| *cut) {
-            Some(Completion { usage, model, response, .. }) => (Some(usage), model, response),
-            None => (error.usage().cloned(), None, None),
+        let (mut usage, model, parts, response) = match cut.map(|cut| *cut) {
+            Some(Completion { usage, model, usage_by_model, response, .. }) => {
+                (Some(usage), model, usage_by_model, response)
+            }
+            None => (error.usage().cloned(), None, error.usage_by_model().to_vec(), None),
         };
         // Nobody can have the tokens back.
-        let cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage));
+        let mut cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage, &parts));
+        if let Some((tokens, before)) = refused.as_ref().and_then(|refused| self.spent_on(refused)) {
+            cost = if usage.is_some() { both(cost, before) } else { before };
+            usage.get_or_insert_default().add(tokens);
+            error = error.with_usage(tokens);
+        }
         usage.iter().for_each(|usage| self.settle(usage, cost, 0));
         let reason = EndReason::provider(&error);
         if reason.is_failure() {
@@ -317,6 +332,12 @@ impl Driver {
             None => Stop::Fault(error.into(), said),
         };
         (told, stop)
+    }
+
+    /// The tokens of a request that failed, where its provider counted them, and their cost, where it is known.
+    fn spent_on<'e>(&self, error: &'e ProviderError) -> Option<(&'e Usage, Option<Money>)> {
+        let usage = error.usage()?;
+        Some((usage, self.cost_of(None, usage, error.usage_by_model())))
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{ErrorKind, ProviderError, Usage};
+use attache_core::{ErrorKind, ModelUsage, ProviderError, Usage};
 
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
@@ -113,8 +113,13 @@ impl Driver {
     }
 
     /// The cost of a reply, where prices are configured and one is known.
-    pub(super) fn cost_of(&self, answered: Option<&str>, usage: &Usage) -> Option<Money> {
-        self.prices.as_ref()?.price(self.setup.model.id(), answered)?.cost(usage)
+    pub(super) fn cost_of(
+        &self,
+        answered: Option<&str>,
+        usage: &Usage,
+        parts: &[ModelUsage],
+    ) -> Option<Money> {
+        self.prices.as_ref()?.cost(self.setup.model.id(), answered, usage, parts)
     }
 
     /// True if a run around this one counts what it spends, whatever limits this one has.
@@ -138,9 +143,14 @@ impl Driver {
     }
 
     /// Spends what a request beside the model calls has cost, such as one for a summary. Its cost, where one is known.
-    pub(super) fn spend_beside(&self, model: &str, answered: Option<&str>, usage: &Usage) -> Option<Money> {
-        let price = self.prices.as_ref().and_then(|prices| prices.price(model, answered));
-        let cost = price.and_then(|price| price.cost(usage));
+    pub(super) fn spend_beside(
+        &self,
+        model: &str,
+        answered: Option<&str>,
+        usage: &Usage,
+        parts: &[ModelUsage],
+    ) -> Option<Money> {
+        let cost = self.prices.as_ref().and_then(|prices| prices.cost(model, answered, usage, parts));
         if let Some(budget) = &self.budget {
             budget.account.spend(Amount {
                 input: usage.input_tokens.unwrap_or(0),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, ModelHandle, ToolSet, Usage};
+use attache_core::{ChatRequest, Message, ModelHandle, ModelUsage, ToolSet, Usage};
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
@@ -133,9 +133,9 @@ impl Driver {
         let model = order.model.as_ref().unwrap_or(&self.setup.model);
         let mut usage = Usage::default();
         let mut cost: Option<Cost> = None;
-        let mut spend = |answered: Option<&str>, used: &Usage| {
+        let mut spend = |answered: Option<&str>, used: &Usage, parts: &[ModelUsage]| {
             usage.add(used);
-            cost.get_or_insert_default().add(self.spend_beside(model.id(), answered, used));
+            cost.get_or_insert_default().add(self.spend_beside(model.id(), answered, used, parts));
         };
         let made = async {
             let mut summary = order.earlier.clone();
@@ -147,12 +147,13 @@ impl Driver {
                 let completion = match asked {
                     Ok(Ok(completion)) => completion,
                     Ok(Err(error)) => {
-                        error.usage().into_iter().for_each(|lost| spend(None, lost));
+                        let lost = error.usage().into_iter();
+                        lost.for_each(|lost| spend(None, lost, error.usage_by_model()));
                         return Err(error.to_string());
                     }
                     Err(_) => return Err("the model took too long".to_owned()),
                 };
-                spend(completion.model.as_deref(), &completion.usage);
+                spend(completion.model.as_deref(), &completion.usage, &completion.usage_by_model);
                 summary = Some(order.written(&completion)?);
             }
             order.finished(summary.as_deref().unwrap_or_default())

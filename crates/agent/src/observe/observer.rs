@@ -52,6 +52,13 @@ use crate::log::ToolOutcome;
 pub trait Observer: Send + Sync {
     /// Somebody asks for a run, or has one go on. Nothing happens before the run is first polled.
     fn run(&self, run: &ObservedRun<'_>) -> Arc<dyn RunObserver>;
+
+    /// A tool is about to run that no run calls: a program calls it by hand ([`ToolManager`](crate::ToolManager)), or it is
+    /// served over MCP. Nobody looks on by default.
+    fn tool_call(&self, call: &ToolCallStart<'_>) -> Option<Arc<dyn ToolCallObserver>> {
+        let _ = call;
+        None
+    }
 }
 
 /// Looks on at one run, from the first poll to the last.
@@ -186,7 +193,7 @@ pub struct ToolCallStart<'a> {
     pub call: &'a ToolCall,
     /// The tool.
     pub spec: &'a ToolSpec,
-    /// The step of the run that it belongs to, from 1.
+    /// The step of the run that it belongs to, from 1. For a call by hand the step of its context, which is 0 by default.
     pub step: u32,
 }
 

@@ -152,6 +152,16 @@ pub(crate) struct WatchedTool {
 }
 
 impl WatchedTool {
+    /// A tool is about to run that no run calls.
+    pub(crate) fn by_hand(
+        agents: Option<&Arc<[Arc<dyn Observer>]>>,
+        start: &ToolCallStart<'_>,
+    ) -> Option<Arc<Self>> {
+        let look = |observer: &Arc<dyn Observer>| contained(|| observer.tool_call(start)).flatten();
+        let observers: Vec<_> = agents?.iter().filter_map(look).map(Guarded::new).collect();
+        (!observers.is_empty()).then(|| Arc::new(Self { observers }))
+    }
+
     fn enter(&self) -> Entered {
         Entered::new(self.observers.iter().filter_map(|observer| observer.tell(|observer| observer.enter())))
     }

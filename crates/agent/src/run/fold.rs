@@ -94,12 +94,21 @@ impl Run {
     pub(super) fn before_model(&mut self) -> Phase {
         let landing = self.limit_reached();
         let (limit, left) = (self.limits.max_steps, self.limits.max_steps.saturating_sub(self.step));
-        if landing.is_none() && left == STEPS_TOLD && limit > 2 * STEPS_TOLD {
-            let id = self.mint();
+        // Before the half of a run nothing is near. At the last step the notice of the landing tells it.
+        let told = STEPS_TOLD.min(limit / 2);
+        if landing.is_none() && left == told && told > 1 {
+            let id = if limit > 2 * STEPS_TOLD { self.mint() } else { self.id_of_short_notice() };
             let text = format!("This run has {left} steps left. At the last one tools are off.");
             self.push(notice(text).with_id(id));
         }
         self.land(landing)
+    }
+
+    /// The id of the notice in a short run. It is none of the numbered ones: older programs told nothing there, and their logs
+    /// refer to messages by the numbers.
+    fn id_of_short_notice(&self) -> MessageId {
+        let id = with_joined(&[&self.base, ".left"], |id| MessageId::parse(id));
+        id.unwrap_or_else(MessageId::new)
     }
 
     /// The same where the model is told nothing, or was told already. The ids of the notices are used up as they always were:

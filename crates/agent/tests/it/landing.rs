@@ -245,3 +245,32 @@ async fn the_model_is_told_how_many_steps_are_left_and_the_prefix_holds() {
     let last = crate::common::kit::heard(&requests[7].messages).pop().unwrap();
     assert!(last.contains("At the last one tools are off"), "{last}");
 }
+
+// A32: a run of few steps, too
+#[tokio::test]
+async fn the_model_is_told_how_many_of_a_few_steps_are_left() {
+    for (limit, told) in [(3, vec![]), (4, vec![2]), (5, vec![3]), (6, vec![3]), (7, vec![4])] {
+        let model = attache_testkit::FunctionModel::new(move |request, number| {
+            match request.tool_choice == attache_core::ToolChoice::None {
+                true => Turn::text("done"),
+                false => Turn::call("t", json!({"n": number})),
+            }
+        });
+        let counter = crate::common::Counter::default();
+        let tool = crate::common::kit::counting("t", attache_core::Effect::Read, &counter);
+        let agent = Agent::builder(model.clone()).tool(tool).max_steps(limit).build().unwrap();
+        let journal = Arc::new(MemoryJournal::new());
+        let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+        assert_eq!(Run::replay(&journal.entries()).unwrap().outcome().messages, outcome.messages);
+        let requests: Vec<_> = model.asked().requests().cloned().collect();
+        assert_eq!(requests.len(), limit as usize);
+        let heard = requests.iter().map(|request| crate::common::kit::heard(&request.messages));
+        let notices: Vec<usize> =
+            heard.map(|heard| heard.iter().filter(|text| text.contains(" steps left")).count()).collect();
+        let first = notices.iter().position(|count| *count > 0);
+        assert_eq!(first.into_iter().collect::<Vec<_>>(), told, "{limit}: {notices:?}");
+        assert!(notices.iter().all(|count| *count <= 1), "{limit}: {notices:?}");
+        let ids = crate::common::kit::ids(&requests);
+        assert!(ids.windows(2).all(|pair| pair[1].starts_with(&pair[0])), "{limit}");
+    }
+}

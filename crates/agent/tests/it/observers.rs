@@ -5,10 +5,13 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, Event, EventKind, MemoryJournal, ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun,
-    RunObserver, ToolCallEnd, ToolCallObserver, ToolCallStart, tool_fn,
+    Agent, Event, EventKind, Judgement, MemoryJournal, ModelCall, ModelCallObserver, ObservedRun, Observer,
+    OpenedRun, RunObserver, ToolCallEnd, ToolCallObserver, ToolCallStart, tool_fn,
 };
-use attache_core::{Approval, Effect, ErrorKind, ProviderError, StreamChunk, Tool, ToolError};
+use attache_core::{
+    Approval, Arguments, AssistantMessage, Effect, ErrorKind, ProviderError, StreamChunk, Tool, ToolCall,
+    ToolContext, ToolError,
+};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
@@ -67,6 +70,11 @@ impl Observer for Notes {
     fn run(&self, run: &ObservedRun<'_>) -> Arc<dyn RunObserver> {
         self.note("run", if run.is_resumed { "again" } else { "" });
         Arc::new(self.clone())
+    }
+
+    fn tool_call(&self, call: &ToolCallStart<'_>) -> Option<Arc<dyn ToolCallObserver>> {
+        self.note("by_hand", &call.call.name);
+        Some(Arc::new(self.clone()))
     }
 }
 
@@ -298,5 +306,57 @@ async fn an_agent_inside_a_tool_is_observed_by_those_around_it_unless_it_has_its
         assert_eq!(end(&events).text, "4");
         assert!(events.iter().any(|event| matches!(event.kind, EventKind::Nested { .. })));
         assert_eq!((outer.count("run"), own.count("run")), (around, inside));
+    }
+}
+
+// S24
+#[tokio::test(start_paused = true)]
+async fn calls_by_hand_are_observed_where_their_tools_run() {
+    let notes = Notes::default();
+    let fails = tool_fn("fails", "", || Err::<u8, _>(ToolError::new("no")));
+    let hangs = tool_fn("hangs", "", |_: Number| async {
+        std::future::pending::<()>().await;
+        Ok::<_, ToolError>(1)
+    });
+    let later = tool_fn("later", "", || Ok(attache_core::tool::Deferred::to("a ticket")));
+    let agent = agent([], &[&notes]).tool(look(false)).tool(fails).tool(hangs).tool(later).build().unwrap();
+    let manager = agent.tool_manager().await.unwrap();
+    let call = |name: &str, arguments: &str| ToolCall::new(name, Arguments::new(arguments));
+    let context = ToolContext::new;
+    let result = manager.run(&call("look", r#"{"n": 1}"#), context()).await;
+    assert_eq!(result.tree.json(), r#"["tool","tool"]"#);
+    manager.run(&call("fails", "{}"), context()).await;
+    // Neither of these runs.
+    manager.run(&call("look", "{}"), context()).await;
+    manager.run(&call("nobody", "{}"), context()).await;
+    let hangs = call("hangs", r#"{"n": 1}"#);
+    let soon = std::time::Duration::from_millis(1);
+    assert!(tokio::time::timeout(soon, manager.run(&hangs, context())).await.is_err());
+    let Judgement::Run(judged) = manager.judge(&call("later", "{}"), context()).await else {
+        panic!("it runs")
+    };
+    assert!(manager.attempt(judged, context()).await.is_err());
+    assert_eq!(
+        notes.told(),
+        [
+            "by_hand look",
+            "ran Executed",
+            "by_hand fails",
+            "ran Executed",
+            "by_hand hangs",
+            "ran Dropped",
+            "by_hand later",
+            "ran Deferred",
+        ]
+    );
+    // One that panics disturbs nobody.
+    for point in ["by_hand", "ran"] {
+        let buggy = Notes { panics_at: Some(point), ..Notes::default() };
+        let notes = Notes::default();
+        let agent = self::agent([], &[&buggy, &notes]).tool(look(false)).build().unwrap();
+        let reply = AssistantMessage::new([call("look", r#"{"n": 1}"#).into()]);
+        let round = agent.tool_manager().await.unwrap().answer(reply).await;
+        assert_eq!(round.messages().count(), 2, "{point}");
+        assert_eq!(notes.told(), ["by_hand look", "ran Executed"], "{point}");
     }
 }

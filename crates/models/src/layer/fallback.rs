@@ -8,13 +8,13 @@ use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
     ErrorKind, ModelHandle, ModelSettings, ProviderError, StoreError, StoreErrorKind, StreamChunk, ToolSet,
-    Usage,
 };
 use attache_documents::{DocumentOutcome, Materials, ReasonKind, RouteOptions, RoutingReport, gather, route};
 use bytes::Bytes;
 use futures_util::StreamExt;
 
-use super::{Layer, with_earlier};
+use super::Layer;
+use super::earlier::Earlier;
 
 /// The most documents that are told one by one.
 const MAX_TOLD: usize = 8;
@@ -27,7 +27,8 @@ pub type SwitchRule = fn(&ProviderError) -> bool;
 /// Documents are routed anew for what each model can read; what it cannot take natively is converted by the converters
 /// that this layer was given. The model that answered, and the errors of the others, are recorded in
 /// [`Completion::degradations`](attache_core::Completion::degradations), and so are the documents of which it was shown
-/// a note alone, and that it cites none where the request wants citations. The usage of the reply counts the others, too.
+/// a note alone, and that it cites none where the request wants citations. The usage of the reply counts the others, too, and
+/// [`Completion::usage_by_model`](attache_core::Completion::usage_by_model) says which tokens are those of which model.
 /// Tools, tool choice and other options go to each model alike, so an option that only the first one knows may end a call
 /// as unsupported on the next.
 ///
@@ -188,11 +189,11 @@ impl Layer for Fallback {
                     // The first chunk decides; what follows is this model's.
                     Some(chunk) => {
                         failures.extend(lost);
-                        let mut spent = Usage::default();
-                        errors.iter().filter_map(|(_, error)| error.usage()).for_each(|usage| spent.add(usage));
-                        yield with_earlier(chunk.map(|chunk| told(chunk, &failures)), &spent);
+                        let spent = spent_in(&errors);
+                        let told = |chunk: StreamChunk| told(chunk, &failures);
+                        yield spent.told(chunk.map(told), first.id(), asked.id());
                         while let Some(chunk) = stream.next().await {
-                            yield with_earlier(chunk.map(|chunk| told(chunk, &failures)), &spent);
+                            yield spent.told(chunk.map(told), first.id(), asked.id());
                         }
                         return;
                     }
@@ -200,7 +201,7 @@ impl Layer for Fallback {
                 let (kind, switches) = (error.kind(), (chain.switches)(&error));
                 errors.push((asked.id().to_owned(), error));
                 let Some(model) = next.next().filter(|_| switches) else {
-                    if let Some(error) = failure_of(errors) {
+                    if let Some(error) = failure_of(errors, first.id()) {
                         yield Err(error);
                     }
                     return;
@@ -223,21 +224,27 @@ impl Layer for Fallback {
 }
 
 /// The failure of models of which none answered: the first that may pass, so that whoever asks again is told so, or else
-/// the last, as after a cancellation. It names those of the others, and counts what they cost.
-fn failure_of(mut errors: Vec<(String, ProviderError)>) -> Option<ProviderError> {
+/// the last, as after a cancellation. It names those of the others, and counts their tokens.
+fn failure_of(mut errors: Vec<(String, ProviderError)>, asked: &str) -> Option<ProviderError> {
     let last = errors.len().checked_sub(1)?;
     let is_cancelled = errors.last().is_some_and(|(_, error)| error.kind() == ErrorKind::Cancelled);
     let passing = errors.iter().position(|(_, error)| error.is_retryable());
     let told = passing.filter(|_| !is_cancelled).unwrap_or(last);
-    let (_, error) = errors.remove(told);
+    let (model, error) = errors.remove(told);
     if errors.is_empty() {
         return Some(error);
     }
     let others: String =
         errors.iter().map(|(model, error)| format!("; {model} failed ({})", error.kind())).collect();
     let message = [error.message(), &others].concat();
-    let spent = errors.iter().filter_map(|(_, error)| error.usage());
-    Some(spent.fold(error, ProviderError::with_usage).with_message(message))
+    Some(spent_in(&errors).failed(error, asked, &model).with_message(message))
+}
+
+/// The tokens of models that failed.
+fn spent_in(errors: &[(String, ProviderError)]) -> Earlier {
+    let mut spent = Earlier::default();
+    errors.iter().for_each(|(model, error)| spent.add_failed(model, error));
+    spent
 }
 
 /// The end says which models did not answer, and what the one that did lacks.

@@ -2,6 +2,7 @@
 
 mod cited;
 mod concurrency;
+mod earlier;
 mod fallback;
 mod leaked_calls;
 mod log;
@@ -16,7 +17,7 @@ use attache_core::provider::ProviderState;
 use attache_core::tool::SchemaReport;
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
-    ProviderError, StreamChunk, ToolSet, Usage,
+    ProviderError, ToolSet,
 };
 
 pub use self::concurrency::ConcurrencyLimit;
@@ -91,17 +92,6 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 /// ```
 pub fn layered(model: impl Into<ModelHandle>, layer: impl Layer) -> ModelHandle {
     ModelHandle::new(Layered { inner: model.into(), layer })
-}
-
-/// The end of a call says what its attempts before this one cost, too.
-fn with_earlier(
-    mut chunk: Result<StreamChunk, ProviderError>,
-    earlier: &Usage,
-) -> Result<StreamChunk, ProviderError> {
-    if let Ok(StreamChunk::Done(completion)) = &mut chunk {
-        completion.add_earlier(earlier);
-    }
-    chunk.map_err(|error| error.with_usage(earlier))
 }
 
 #[derive(Debug)]

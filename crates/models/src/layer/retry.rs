@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use attache_core::{ChatRequest, ChunkStream, ModelHandle, Usage};
+use attache_core::{ChatRequest, ChunkStream, ModelHandle};
 use attache_transport::{RetryPolicy, Trying};
 use futures_util::StreamExt;
 
-use super::{Layer, with_earlier};
+use super::Layer;
+use super::earlier::Earlier;
 
 /// Asks again after a retryable error, before the first chunk was handed out. (P26)
 ///
@@ -37,7 +38,7 @@ impl Layer for Retry {
         Box::pin(async_stream::stream! {
             let mut trying = Trying::new(&policy, total);
             let mut handed_out = false;
-            let mut lost = Usage::default();
+            let mut lost = Earlier::default();
             loop {
                 let mut stream = inner.stream(request.clone());
                 let mut wait = None;
@@ -46,13 +47,13 @@ impl Layer for Retry {
                         Err(error) if !handed_out => {
                             wait = trying.next_wait(&error);
                             match wait {
-                                Some(_) => error.usage().into_iter().for_each(|usage| lost.add(usage)),
-                                None => yield with_earlier(Err(error), &lost),
+                                Some(_) => lost.add_failed(inner.id(), &error),
+                                None => yield lost.told(Err(error), inner.id(), inner.id()),
                             }
                         }
                         chunk => {
                             handed_out = true;
-                            yield with_earlier(chunk, &lost);
+                            yield lost.told(chunk, inner.id(), inner.id());
                         }
                     }
                 }

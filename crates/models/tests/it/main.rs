@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod costs;
 mod guide;
 mod http;
 mod layers;

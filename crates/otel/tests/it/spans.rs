@@ -6,8 +6,8 @@ use std::time::Duration;
 use attache_agent::{Agent, AgentBuilder, MemoryJournal, MemorySessions, RunInput, Sessions, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    Approval, Document, Effect, Effort, ErrorKind, ModelHandle, ModelSettings, Reasoning, Tool, ToolError,
-    Usage,
+    Approval, Arguments, AssistantMessage, Document, Effect, Effort, ErrorKind, ModelHandle, ModelSettings,
+    Reasoning, Tool, ToolCall, ToolError, Usage,
 };
 use attache_otel::{Content, ConversationId, Telemetry};
 use attache_testkit::{ScriptedModel, Turn};
@@ -461,4 +461,28 @@ async fn a_run_of_a_session_names_it_and_a_tool_what_it_asks_a_server() {
     assert_eq!(text(&tool, "mcp.method.name"), "tools/call");
     assert_eq!(text(&tool, "mcp.protocol.version"), "2026-07-28");
     assert_eq!(attribute(&tool, "mcp.session.id"), None);
+}
+
+// S24: calls by hand
+#[tokio::test]
+async fn a_tool_that_is_called_by_hand_has_its_span_below_the_current_one_and_its_duration() {
+    let recorder = Recorder::new();
+    let fails = tool_fn("fails", "", |_: Number| async { Err::<u64, _>(ToolError::new("no such row")) });
+    let agent = agent(recorder.telemetry.agent("books"), []).tool(look()).tool(fails).build().unwrap();
+    let manager = agent.tool_manager().await.unwrap();
+    let reply = AssistantMessage::new(
+        ["look", "fails", "nobody"].map(|name| ToolCall::new(name, Arguments::new(r#"{"n": 1}"#)).into()),
+    );
+    let tracer = recorder.tracers.tracer("test");
+    let context = Context::current_with_span(tracer.start("request"));
+    manager.answer(reply).with_context(context.clone()).await;
+    context.span().end();
+    assert_eq!(recorder.tree(), ["request", "  execute_tool look", "  execute_tool fails !tool_error"]);
+    let span = recorder.span("execute_tool look");
+    assert_eq!(text(&span, "attache.tool.disposition"), "executed");
+    assert!(attribute(&span, "attache.step").is_none());
+    assert!(!format!("{span:?}").contains("\"n\""), "content is off");
+    let points = recorder.points();
+    let tools = points.iter().filter(|point| point.name == "gen_ai.execute_tool.duration");
+    assert_eq!(tools.map(|point| point.count).sum::<u64>(), 2);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache_agent::{RunOptions, ToolManager};
 use attache_core::tool::ToolSpec;
 use axum::Extension;
 use axum::extract::State;
@@ -14,6 +15,7 @@ use crate::auth::{Principal, Scope};
 use crate::fault::Fault;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
+use crate::request;
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
@@ -21,9 +23,7 @@ pub(crate) async fn list(
     Query(model): Query<Model>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let hosted = &app.hosted(model.model.as_deref())?;
-    let agent = hosted.agent();
-    let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
+    let manager = offered(&app, model.model.as_deref()).await?;
     let mut body = Vec::new();
     Object::begin(&mut body).each("tools", manager.specs(), |(_, spec), out| summary(spec, out).end()).end();
     Ok(json(body))
@@ -36,9 +36,7 @@ pub(crate) async fn one(
     Path(name): Path<String>,
 ) -> Result<Response, Fault> {
     allow(&principal, Scope::Read)?;
-    let hosted = &app.hosted(model.model.as_deref())?;
-    let agent = hosted.agent();
-    let manager = agent.tool_manager().await.map_err(|error| Fault::internal(&error))?;
+    let manager = offered(&app, model.model.as_deref()).await?;
     let found = manager.specs().find(|(_, spec)| spec.definition.name() == name);
     let (_, spec) = found.ok_or_else(|| Fault::not_found("tool"))?;
     let mut body = Vec::new();
@@ -48,6 +46,14 @@ pub(crate) async fn one(
         .with("produces", &spec.metadata.produces)
         .end();
     Ok(json(body))
+}
+
+/// The tools of a run that this request would begin: the agent's, and those that the program around the server gives
+/// whoever asks.
+async fn offered(app: &App, model: Option<&str>) -> Result<ToolManager, Fault> {
+    let options = request::in_context(RunOptions::new());
+    let hosted = &app.hosted(model)?;
+    hosted.agent().tool_manager_with(&options).await.map_err(|error| Fault::internal(&error))
 }
 
 fn summary<'o>(spec: &ToolSpec, out: &'o mut Vec<u8>) -> Object<'o> {

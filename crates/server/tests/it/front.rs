@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use attache_agent::Agent;
+use attache_agent::{Agent, tool_fn};
+use attache_core::Effect;
 use attache_server::{ApiKey, ApiKeys, Principal, Scope, Server, ServerLimits};
 use attache_testkit::Turn;
 use axum::body::Body;
@@ -310,6 +311,19 @@ async fn all_routes_move_under_a_base_path() {
         assert_eq!(client.get(&format!("/agents{path}")).await.status(), StatusCode::OK, "{path}");
         assert_eq!(client.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
     }
+    // Each route of the description is there alone: `every_route_is_described_and_every_description_is_a_route`.
+    let description = client.got("/agents/openapi.json").await;
+    let paths: Vec<&String> = description["paths"].as_object().unwrap().keys().collect();
+    assert!(paths.len() > 25, "{paths:?}");
+    for path in paths {
+        let path = path.replace(['{', '}'], "");
+        for (path, there) in [(path.clone(), false), (format!("/agents{path}"), true)] {
+            let request = Request::builder().method("STRANGE").uri(&path);
+            let status = client.send(request, Body::empty()).await.status();
+            let expected = if there { StatusCode::METHOD_NOT_ALLOWED } else { StatusCode::NOT_FOUND };
+            assert_eq!(status, expected, "{path}");
+        }
+    }
 }
 
 // A69
@@ -336,4 +350,34 @@ async fn a_server_whose_sessions_cannot_be_read_is_not_ready() {
     let told = r#"{"status":"unavailable","reason":"sessions cannot be read"}"#;
     assert_eq!(text(ready).await, told);
     assert_eq!(text(client.get("/v1/health").await).await, r#"{"status":"ok"}"#);
+}
+
+// A68: two principals, one of whom the program gives a tool more
+#[tokio::test]
+async fn tools_that_the_program_gives_one_caller_are_listed_for_that_one_alone() {
+    let tool = |name: &'static str| tool_fn(name, "", || Ok(())).with_effect(Effect::Read);
+    let stage = Stage::new([Turn::call("refund", json!({})), Turn::text("Done."), Turn::text("No.")]);
+    let server =
+        server(Agent::builder(stage.clone()).tool(tool("look"))).context(
+            move |headers, options| match headers.get("x-user").is_some_and(|user| user == "boss") {
+                true => options.with_tool(tool("refund")),
+                false => options,
+            },
+        );
+    let ann = Client::new(server);
+    let boss = ann.named("boss");
+    for (client, tools, refund) in
+        [(&ann, vec!["look"], StatusCode::NOT_FOUND), (&boss, vec!["look", "refund"], StatusCode::OK)]
+    {
+        let list = client.got("/v1/tools").await;
+        let listed: Vec<_> = list["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(listed, tools);
+        assert_eq!(client.get("/v1/tools/refund").await.status(), refund);
+    }
+    // It is what their runs are offered.
+    for (client, session) in [(&boss, "hers"), (&ann, "mine")] {
+        client.ended(&client.run(session, "Refund it.").await).await;
+    }
+    let offered: Vec<usize> = stage.requests().iter().map(|request| request.tools.len()).collect();
+    assert_eq!(offered, [2, 2, 1]);
 }

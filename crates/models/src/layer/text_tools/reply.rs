@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, Degradation,
-    FinishReason, Message, ModelHandle, StreamChunk, ToolCall, ToolCallId, ToolChoice, ToolSet, Usage,
+    FinishReason, Message, ModelHandle, ModelUsage, StreamChunk, ToolCall, ToolCallId, ToolChoice, ToolSet,
+    Usage,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -14,8 +15,9 @@ use super::action::Call;
 use super::parser::{Fault, Parser, Piece, Reading};
 use super::prompt::{self, ASK_USER};
 use super::request::{Options, allowed_alone, event, request_in_text};
+use crate::layer::cited;
+use crate::layer::earlier::Earlier;
 use crate::layer::text_tools::{history, refusal};
-use crate::layer::{cited, with_earlier};
 
 /// The most bytes behind an action that are read to meet the end of the reply, which says what it cost.
 const MAX_BEHIND: usize = 400;
@@ -43,6 +45,7 @@ pub(super) fn in_text(
         let may_call = request.tool_choice != ToolChoice::None;
         let takes_plain = takes_plain_answers || !may_call;
         let mut usage: Option<Usage> = None;
+        let mut earlier = Earlier::default();
         let mut tail: Vec<Arc<Message>> = Vec::new();
         let mut stops = takes_stop.load(Ordering::Relaxed);
         let mut hints = 0;
@@ -58,7 +61,7 @@ pub(super) fn in_text(
             let mut parser = Parser::new(Arc::clone(&request.tools), is_lenient);
             let (mut done, mut raw) = (None, String::new());
             // The tokens of a reply that broke behind all that matters.
-            let mut broken: Option<Usage> = None;
+            let mut broken: Option<Box<Completion>> = None;
             while let Some(chunk) = chunks.next().await {
                 match chunk {
                     Ok(StreamChunk::Content(text)) => {
@@ -84,11 +87,15 @@ pub(super) fn in_text(
                     }
                     // All that matters was said.
                     Err(error) if may_call && parser.is_done() => {
-                        broken = error.usage().cloned();
+                        broken = error.usage().map(|usage| {
+                            let mut cut = aborted(usage.clone());
+                            cut.usage_by_model = error.usage_by_model().to_vec();
+                            Box::new(cut)
+                        });
                         break;
                     }
                     Err(error) => {
-                        yield with_earlier(Err(error), &usage.unwrap_or_default());
+                        yield earlier.told(Err(error), inner.id(), inner.id());
                         return;
                     }
                     // They come with the end, at the places of the text as it is read.
@@ -107,7 +114,7 @@ pub(super) fn in_text(
             }
             let is_aborted = done.is_none() && broken.is_none();
             let mut completion =
-                done.map_or_else(|| aborted(broken.unwrap_or_default()), |completion| *completion);
+                done.or(broken).map_or_else(|| aborted(Usage::default()), |completion| *completion);
             if raw.is_empty() {
                 raw = completion.message.text();
                 for piece in parser.push(&raw) {
@@ -117,8 +124,13 @@ pub(super) fn in_text(
             let own = std::mem::take(&mut completion.usage);
             add(&mut usage, &own, is_aborted);
             completion.usage = usage.clone().unwrap_or_default();
+            let attempt =
+                || Some(ModelUsage::new(inner.id(), own.clone()).with_answered(completion.model.clone()));
+            let parts = std::mem::take(&mut completion.usage_by_model);
+            completion.usage_by_model =
+                earlier.split(inner.id(), inner.id(), attempt, &parts).unwrap_or_else(|| parts.clone());
             if hints > 0 {
-                completion.answered.get_or_insert_with(|| Box::new(own));
+                completion.answered.get_or_insert_with(|| Box::new(own.clone()));
             }
             completion.degradations.extend(note.iter().map(|note| Degradation::new("tools", note.clone())));
             if completion.message.has_tool_calls() || !is_an_end(&completion.finish_reason) {
@@ -174,6 +186,8 @@ pub(super) fn in_text(
                 Reading::Unclear(fault, said) => {
                     if hints < max_hints {
                         hints += 1;
+                        let attempt = ModelUsage::new(inner.id(), own).with_answered(completion.model.take());
+                        earlier.add(attempt, &parts);
                         tail = hinted(&raw, prompt::hint(fault));
                         continue;
                     }

@@ -64,7 +64,9 @@ impl Renderer<'_> {
             match part {
                 UserPart::Text(text) => text_block(text.text(), out),
                 UserPart::Object(tree) => text_block(&tree.model_text(), out),
-                UserPart::Document(document) => self.document(document, place, out)?,
+                UserPart::Document(document) => {
+                    self.document(document, place, message.routed.is_some(), out)?;
+                }
                 _ => return Err(unknown_part(&message.id)),
             }
         }
@@ -72,11 +74,13 @@ impl Renderer<'_> {
         Ok(true)
     }
 
-    /// Writes a document where a user speaks: an image, or the text that it is.
+    /// Writes a document where a user speaks: an image, or the text that it is. Whether an address may be shown is for
+    /// routing to decide.
     fn document(
         &self,
         document: &Document,
         place: Place,
+        is_routed: bool,
         out: &mut ItemWriter<'_>,
     ) -> Result<(), ProviderError> {
         let (media, capabilities) = (document.media_type(), self.codec.capabilities());
@@ -85,6 +89,9 @@ impl Renderer<'_> {
         }
         let image = template!(r#"{"type":"image_url","image_url":{"url":$}}"#);
         match (media.kind(), document.source()) {
+            (_, DocumentSource::External { .. }) if !is_routed => {
+                return Err(cannot_send(document, "its address was not cleared for the model"));
+            }
             (MediaKind::Image, DocumentSource::External { url }) if capabilities.takes_url(place, media) => {
                 out.fill(image, &[Text(url)]);
             }

@@ -39,6 +39,9 @@ pub(super) fn members(
     options.sampling(refusals)?;
     options.response_format(refusals)?;
     options.caching(refusals)?;
+    // It cites what tools return, unasked.
+    let cites = settings.citations.filter(|cites| *cites);
+    refusals.keep("citations", cites, Some("the API cites no document of a user"))?;
     forbid(&settings.extra_body, &["model", "messages", "tools"])?;
     options.members.extend(settings.extra_body.clone());
     Ok(options.members)

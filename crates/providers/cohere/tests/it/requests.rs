@@ -115,7 +115,9 @@ fn content_of_users_is_written() {
         csv("a.csv").into(),
         Some(UserPart::Object(ContentTree::value(&json!({"event": 1})))),
     ];
-    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).streaming(false);
+    let mut message = UserMessage::new(parts);
+    message.routed = Some(Routed::new(message.parts.clone(), 1));
+    let request = ChatRequest::new([Message::User(message).shared()]).streaming(false);
     insta::assert_snapshot!(shown(&body(&CohereCodec::new(VISION), &request)));
 }
 
@@ -198,6 +200,8 @@ fn documents_are_never_lost_in_silence() {
     let stored = Document::stored(DocumentId::new(), "s", "image/png");
     assert_eq!(fail(VISION, user_with(stored)), ErrorKind::Unsupported);
     assert_eq!(fail(MODEL, user_with(Document::external("https://x/a.png"))), ErrorKind::Unsupported);
+    // Whether an address may be shown is for routing to decide.
+    assert_eq!(fail(VISION, user_with(Document::external("https://x/a.png"))), ErrorKind::Unsupported);
 
     let ask = call("clock", "c1", "{}");
     let tree = Capture::new().finish(&png()).unwrap();

@@ -1,8 +1,12 @@
 //! Agents as tools.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use attache_agent::{Agent, Decision, MemorySessions, Sessions, decide, tool_fn};
+use attache_agent::{
+    Agent, Decision, MemorySessions, ObservedRun, Observer, RunObserver, Sessions, ToolCallObserver,
+    ToolCallStart, decide, tool_fn,
+};
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
 use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, ToolReturn, UserPart};
@@ -123,6 +127,32 @@ async fn what_a_served_tool_links_to_through_a_server_of_ours_is_handed_over() {
         result.to_string().contains("cannot be had now") && !result.to_string().contains("mcp://"),
         "{result}"
     );
+}
+
+/// Counts the tools that run.
+struct Looker(Arc<AtomicUsize>);
+
+impl Observer for Looker {
+    fn run(&self, _: &ObservedRun<'_>) -> Arc<dyn RunObserver> {
+        panic!("no run calls them")
+    }
+
+    fn tool_call(&self, call: &ToolCallStart<'_>) -> Option<Arc<dyn ToolCallObserver>> {
+        assert_eq!(call.spec.definition.name(), "links");
+        self.0.fetch_add(1, Ordering::SeqCst);
+        None
+    }
+}
+
+// S24
+#[tokio::test]
+async fn a_tool_that_is_served_by_itself_is_observed_where_it_runs() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let links = tool_fn("links", "Gives links", || Ok("none"));
+    let agent = Agent::without_model().tool(links).observer(Looker(Arc::clone(&seen))).build().unwrap();
+    let mut client = Client::new(McpService::new("plans").with_tools_of(agent), json!({})).await;
+    assert_eq!(text(&client.call("links", json!({})).await), "none");
+    assert_eq!(seen.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
