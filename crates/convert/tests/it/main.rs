@@ -9,6 +9,7 @@
 
 mod annotations;
 mod backward;
+mod charts;
 mod clauses;
 mod common;
 mod damaged;
