@@ -42,8 +42,11 @@ pub(super) struct Body<'o, 'p> {
     tables: usize,
     cells: Vec<Cell>,
     in_text: bool,
-    /// True if the text of the present run is hidden.
+    /// True if the text of the present run is hidden, and if it says so itself.
     hidden: bool,
+    said: Option<bool>,
+    /// The style of the run.
+    style: Option<String>,
     /// True if it is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
     /// True inside of a run, and inside of the properties of a paragraph, which are also those of its mark.
@@ -71,7 +74,9 @@ struct Paragraph {
     outline: Option<usize>,
     /// True if its mark is deleted, so that it goes on with the next one, and if the mark is hidden.
     deleted: bool,
-    hidden: bool,
+    hidden: Option<bool>,
+    /// The style of the mark.
+    mark: Option<String>,
 }
 
 /// A cell whose properties come before its content.
@@ -91,6 +96,8 @@ impl<'o, 'p> Body<'o, 'p> {
             cells: Vec::new(),
             in_text: false,
             hidden: false,
+            said: None,
+            style: None,
             raised: false,
             in_run: false,
             in_properties: false,
@@ -185,7 +192,9 @@ impl<'o, 'p> Body<'o, 'p> {
             "ilvl" => self.paragraph.level = tag.number("val"),
             "outlineLvl" => self.paragraph.outline = tag.number("val"),
             "r" => {
-                (self.in_run, self.hidden, self.raised) = (true, false, false);
+                (self.in_run, self.raised) = (true, false);
+                (self.said, self.style) = (None, None);
+                self.hidden = self.is_hidden();
                 self.font.clear();
             }
             "rFonts" if self.in_run => {
@@ -195,13 +204,19 @@ impl<'o, 'p> Body<'o, 'p> {
                 self.raised = tag.attr("val").is_some_and(|value| value == "superscript");
             }
             "vanish" => {
-                let is_hidden = tag.is_not_off("val");
+                let said = Some(tag.is_not_off("val"));
                 if self.in_run {
-                    self.hidden = is_hidden;
+                    self.said = said;
+                    self.hidden = self.is_hidden();
                 } else if self.in_properties {
-                    self.paragraph.hidden = is_hidden;
+                    self.paragraph.hidden = said;
                 }
             }
+            "rStyle" if self.in_run => {
+                self.style = tag.attr("val");
+                self.hidden = self.is_hidden();
+            }
+            "rStyle" if self.in_properties => self.paragraph.mark = tag.attr("val"),
             "t" => self.in_text = true,
             "fldChar" => self.field(tag),
             // Their content is hidden, too.
@@ -306,11 +321,13 @@ impl<'o, 'p> Body<'o, 'p> {
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
         // Without its mark, what is left of it belongs to the next one; if nothing is, it does not count.
-        if paragraph.deleted || paragraph.hidden && self.flow.is_blank() {
+        let style = paragraph.style.as_deref();
+        let is_hidden =
+            || paragraph.hidden.unwrap_or_else(|| self.parts.styles.hide(style, paragraph.mark.as_deref()));
+        if paragraph.deleted || self.flow.is_blank() && is_hidden() {
             return;
         }
         self.fields.clear();
-        let style = paragraph.style.as_deref();
         let outline =
             paragraph.outline.or_else(|| self.parts.styles.outline(style?)).filter(|level| *level < 9);
         let (mark, level) = self.label(&paragraph);
@@ -330,6 +347,12 @@ impl<'o, 'p> Body<'o, 'p> {
         if self.tables == 0 && self.boxes.is_empty() {
             self.turn_pages();
         }
+    }
+
+    /// True if the text of the present run is hidden, by itself or else by its styles.
+    fn is_hidden(&self) -> bool {
+        self.said
+            .unwrap_or_else(|| self.parts.styles.hide(self.paragraph.style.as_deref(), self.style.as_deref()))
     }
 
     /// The number or mark of a paragraph in a list, and its level.

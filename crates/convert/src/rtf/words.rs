@@ -1,9 +1,9 @@
 //! The effects of RTF's control words.
 
-use super::charsets;
 use super::document::{Document, Font, MAX_CELLS};
 use super::form::Form;
 use super::group::{Kind, NO_FONT};
+use crate::code_pages::Charset;
 
 /// Fonts whose charsets are kept, and styles that make headings.
 const MAX_FONTS: usize = 10_000;
@@ -158,15 +158,26 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             document.group.font = document.default_font;
         }
         "fcharset" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
-            let font = Font { charset: value.unwrap_or(1), name: String::new() };
+            let font = Font { charset: value.unwrap_or(1), code_page: None, name: String::new() };
             document.fonts.insert(document.group.font, font);
         }
         "ansicpg" => {
-            if let Some(encoding) = value.and_then(charsets::of_code_page) {
-                document.encoding = encoding;
+            // Zero is that of the system.
+            let number = value.filter(|number| *number != 0);
+            document.is_unknown = number.is_some_and(|number| !document.set_code_page(number));
+        }
+        "pc" | "pca" | "mac" => {
+            document.set_code_page(match word {
+                "pc" => 437,
+                "pca" => 850,
+                _ => 10_000,
+            });
+        }
+        "cpg" if document.group.kind == Kind::Fonts => {
+            if let Some(font) = document.fonts.get_mut(&document.group.font) {
+                font.code_page = value.and_then(Charset::of_code_page);
             }
         }
-        "mac" => document.encoding = encoding_rs::MACINTOSH,
         "fonttbl" => document.group.kind = Kind::Fonts,
         "pict" => {
             if document.is_text() {
@@ -176,7 +187,7 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         }
         "fftype" | "ffres" | "ffdefres" => document.form.set(word, value),
         "fldrslt" => {
-            let shown = std::mem::take(&mut document.form).shown(document.encoding);
+            let shown = std::mem::take(&mut document.form).shown(document.charset);
             document.text(&shown);
         }
         "footnote" => document.aside(Kind::Note("footnote")),
