@@ -130,6 +130,8 @@ mod email;
 mod embedded;
 #[cfg(feature = "epub")]
 mod epub;
+#[cfg(feature = "office")]
+mod eq;
 mod error;
 #[cfg(feature = "office")]
 mod fields;

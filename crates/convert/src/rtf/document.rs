@@ -7,6 +7,7 @@ use encoding_rs::WINDOWS_1252;
 use super::charsets;
 use super::form::Form;
 use super::group::{Group, Kind, NO_FONT};
+use super::instructions::Instructions;
 use crate::Note;
 use crate::code_pages::Charset;
 use crate::flow::Flow;
@@ -73,6 +74,7 @@ pub(super) struct Document<'o> {
     pub(super) objects: Vec<Vec<u8>>,
     object: Vec<u8>,
     pub(super) form: Form,
+    pub(super) instructions: Instructions,
 }
 
 impl<'o> Document<'o> {
@@ -104,6 +106,7 @@ impl<'o> Document<'o> {
             objects: Vec::new(),
             object: Vec::new(),
             form: Form::default(),
+            instructions: Instructions::default(),
         }
     }
 
@@ -149,9 +152,7 @@ impl<'o> Document<'o> {
                     self.asides.push(aside);
                 }
             }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice => {
-                self.flow.text(&text)
-            }
+            _ => self.flow.text(&text),
         }
     }
 
@@ -160,7 +161,10 @@ impl<'o> Document<'o> {
         !self.group.skipped
             && !self.group.hidden
             && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice)
+            && !matches!(
+                self.group.kind,
+                Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice | Kind::Instructions
+            )
     }
 
     pub(super) fn byte(&mut self, byte: u8) {
@@ -170,6 +174,12 @@ impl<'o> Document<'o> {
         }
         if self.group.kind == Kind::Choice {
             self.form.push(byte);
+            return;
+        }
+        if self.group.kind == Kind::Instructions {
+            if !self.group.skipped {
+                self.instructions.byte(byte);
+            }
             return;
         }
         if self.group.kind == Kind::Fonts && !self.group.skipped {
@@ -228,7 +238,8 @@ impl<'o> Document<'o> {
     /// A character in Unicode, as a signed number of 16 bits.
     pub(super) fn unicode(&mut self, value: i32) {
         self.to_skip = self.group.stand_ins;
-        if !self.is_text() {
+        let is_code = self.group.kind == Kind::Instructions && !self.group.skipped;
+        if !self.is_text() && !is_code {
             return;
         }
         let unit = u16::try_from(value.rem_euclid(0x1_0000)).unwrap_or_default();
@@ -246,6 +257,10 @@ impl<'o> Document<'o> {
             }
             (None, _) => String::from_utf16_lossy(&[unit]),
         };
+        if is_code {
+            self.instructions.push(&text, self.charset);
+            return;
+        }
         self.flow.output.unreadable(&text);
         if text != "\0" {
             self.text(&text);

@@ -3,7 +3,9 @@
 use super::document::{Document, Font, MAX_CELLS};
 use super::form::Form;
 use super::group::{Kind, NO_FONT};
+use super::instructions::Instructions;
 use crate::code_pages::Charset;
+use crate::eq;
 
 /// Fonts whose charsets are kept, and styles that make headings.
 const MAX_FONTS: usize = 10_000;
@@ -59,7 +61,7 @@ const SKIPPED: &[&str] = &[
 
 /// Starred destinations whose content is text.
 const SHOWN: &[&str] =
-    &["shpinst", "shptxt", "shppict", "annotation", "atnauthor", "listtext", "pntext", "footnote"];
+    &["do", "shpinst", "shptxt", "shppict", "annotation", "atnauthor", "listtext", "pntext", "footnote"];
 
 /// Carries out a control word.
 pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i32>) {
@@ -68,6 +70,12 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
     if word == "objdata" && document.depth > 1 && document.is_text() {
         document.flush();
         document.group.kind = Kind::Object;
+        return;
+    }
+    if word == "fldinst" && document.depth > 1 && document.is_text() {
+        document.flush();
+        document.instructions = Instructions::default();
+        document.group.kind = Kind::Instructions;
         return;
     }
     match word {
@@ -189,6 +197,10 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         "fldrslt" => {
             let shown = std::mem::take(&mut document.form).shown(document.charset);
             document.text(&shown);
+            let instructions = std::mem::take(&mut document.instructions);
+            if let Some(equation) = eq::shown(&instructions.finish(document.charset)) {
+                document.text(&equation);
+            }
         }
         "footnote" => document.aside(Kind::Note("footnote")),
         "annotation" => document.aside(Kind::Note("comment")),

@@ -17,6 +17,7 @@ mod damaged;
 mod damaged_office;
 mod embedded;
 mod examples;
+mod fields;
 mod fonts;
 mod hidden;
 mod images;
