@@ -7,27 +7,22 @@ mod aes;
 mod agile;
 mod hash;
 mod rc4;
+mod refusal;
 mod standard;
 mod workbook;
 
 use bytes::Bytes;
 
 use self::agile::Agile;
+use self::refusal::{DAMAGED, UNSUPPORTED};
 use self::standard::Standard;
 use crate::compound::Compound;
 use crate::fields::{place_at, u16_at};
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 
+pub(crate) use self::refusal::LOCKED;
 pub(crate) use self::workbook::open as open_workbook;
-
-/// [MS-XLS] 2.2.10
-const PASSWORD: &str = "VelvetSweatshop";
-
-pub(crate) const LOCKED: ConvertError = ConvertError::Encrypted { reason: "it needs a password" };
-const UNSUPPORTED: ConvertError =
-    ConvertError::Encrypted { reason: "the way it is protected is not supported" };
-const DAMAGED: ConvertError = ConvertError::Malformed { reason: "its encrypted content cannot be read" };
 
 /// The bytes of the length of the file before the encrypted ones.
 const HEAD: usize = 8;
@@ -70,9 +65,4 @@ pub(crate) fn open_package(bytes: &Bytes, limits: &Limits, clock: Clock) -> Resu
     content.drain(..HEAD.min(content.len()));
     content.truncate(len);
     Ok(content.into())
-}
-
-/// The password in the two bytes a character in which it is hashed.
-fn password() -> Vec<u8> {
-    PASSWORD.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

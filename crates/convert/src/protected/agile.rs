@@ -2,7 +2,7 @@
 
 use super::aes::{Aes, BLOCK};
 use super::hash::Hash;
-use super::{LOCKED, UNSUPPORTED};
+use super::refusal::{LOCKED, UNSUPPORTED};
 use crate::ConvertError;
 use crate::base64::base64;
 use crate::guarded::Clock;

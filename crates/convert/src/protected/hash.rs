@@ -7,6 +7,9 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 use crate::ConvertError;
 use crate::guarded::Clock;
 
+/// [MS-XLS] 2.2.10
+const PASSWORD: &str = "VelvetSweatshop";
+
 /// Hashes between two looks at the clock.
 const BETWEEN_CHECKS: u32 = 1 << 12;
 
@@ -46,7 +49,7 @@ impl Hash {
     /// # Errors
     /// The time is over.
     pub(super) fn spun(self, salt: &[u8], times: u32, clock: Clock) -> Result<Vec<u8>, ConvertError> {
-        let mut hash = self.of(&[salt, &super::password()]);
+        let mut hash = self.of(&[salt, &password()]);
         for count in 0..times {
             if count.is_multiple_of(BETWEEN_CHECKS) {
                 clock.check()?;
@@ -55,6 +58,11 @@ impl Hash {
         }
         Ok(hash)
     }
+}
+
+/// The password in the two bytes a character in which it is hashed.
+pub(super) fn password() -> Vec<u8> {
+    PASSWORD.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {

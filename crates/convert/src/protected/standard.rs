@@ -2,7 +2,7 @@
 
 use super::aes::Aes;
 use super::hash::Hash;
-use super::{LOCKED, UNSUPPORTED};
+use super::refusal::{LOCKED, UNSUPPORTED};
 use crate::ConvertError;
 use crate::fields::{place_at, u32_at};
 use crate::guarded::Clock;

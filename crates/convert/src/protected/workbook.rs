@@ -1,8 +1,8 @@
 //! Encrypted workbooks of Excel 5 to 2003 ([MS-XLS] 2.2.10, [MS-OFFCRYPTO] 2.3.5 to 2.3.7).
 
-use super::hash::Hash;
+use super::hash::{Hash, password};
 use super::rc4::Rc4;
-use super::{LOCKED, UNSUPPORTED};
+use super::refusal::{LOCKED, UNSUPPORTED};
 use crate::ConvertError;
 use crate::fields::{place_at, u16_at, u32_at};
 
@@ -120,7 +120,7 @@ impl Keys {
     fn of_97(pass: &[u8]) -> Option<(Self, Vec<u8>)> {
         let salt = pass.get(6..22)?;
         let first = |bytes: Vec<u8>| bytes.get(..5).map(<[u8]>::to_vec);
-        let short = first(Hash::Md5.of(&[&super::password()]))?;
+        let short = first(Hash::Md5.of(&[&password()]))?;
         let base = first(Hash::Md5.of(&[[short.as_slice(), salt].concat().repeat(16).as_slice()]))?;
         Some((Self { hash: Hash::Md5, base, len: 16 }, pass.get(22..54)?.to_vec()))
     }
@@ -135,7 +135,7 @@ impl Keys {
             0 => 40,
             bits => bits,
         };
-        let base = Hash::Sha1.of(&[verifier.get(4..20)?, &super::password()]);
+        let base = Hash::Sha1.of(&[verifier.get(4..20)?, &password()]);
         let verifier = [verifier.get(20..36)?, verifier.get(40..60)?].concat();
         (40..=128).contains(&bits).then_some((Self { hash: Hash::Sha1, base, len: bits / 8 }, verifier))
     }

@@ -76,8 +76,7 @@ fn the_reason_why_a_file_does_not_open_is_the_right_one() {
 
 #[test]
 fn damaged_and_hostile_files_end() {
-    let whole = office("protected/agile.xlsx").to_vec();
-    let mut file = cfb::CompoundFile::open(Cursor::new(whole.clone())).unwrap();
+    let mut file = cfb::CompoundFile::open(Cursor::new(office("protected/agile.xlsx"))).unwrap();
     let mut info = Vec::new();
     std::io::Read::read_to_end(&mut file.open_stream("/EncryptionInfo").unwrap(), &mut info).unwrap();
     let mut package = Vec::new();
