@@ -20,7 +20,7 @@ impl Charset {
         table.or_else(|| encoding(number).map(Self::Web))
     }
 
-    /// What does not fit is `U+FFFD`.
+    /// Bytes that do not fit are `U+FFFD`.
     pub(crate) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Web(encoding) => encoding.decode_without_bom_handling(bytes).0,

@@ -46,7 +46,7 @@ impl Reader<'_> {
                             let function = self.function(depth);
                             text.push_str(&function);
                         }
-                        // What all fields may have: a format, and the font of readings.
+                        // All fields may have a format, and readings a font.
                         Some('*') => {
                             self.next();
                             self.skip_word();

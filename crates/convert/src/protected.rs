@@ -8,6 +8,7 @@ mod agile;
 mod hash;
 mod rc4;
 mod refusal;
+mod sha1;
 mod standard;
 mod workbook;
 

@@ -11,7 +11,7 @@ use crate::xml::{Node, Stop, Tag, Xml};
 /// The bytes that are encrypted together.
 const SEGMENT: usize = 4096;
 
-/// What is hashed with the password for the key of each of three texts.
+/// Bytes that are hashed with the password for the key of each of three texts.
 const OF_INPUT: [u8; 8] = [0xfe, 0xa7, 0xd2, 0x76, 0x3b, 0x4b, 0x9e, 0x79];
 const OF_ITS_HASH: [u8; 8] = [0xd7, 0xaa, 0x0f, 0x6d, 0x30, 0x61, 0x34, 0x4e];
 const OF_KEY: [u8; 8] = [0x14, 0x6e, 0x0b, 0xe7, 0xab, 0xac, 0xd0, 0xd6];

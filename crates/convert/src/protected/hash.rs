@@ -1,9 +1,9 @@
 //! The hashes that keys are made of.
 
 use md5::Md5;
-use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
+use super::sha1::sha1;
 use crate::ConvertError;
 use crate::guarded::Clock;
 
@@ -37,7 +37,7 @@ impl Hash {
     pub(super) fn of(self, parts: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Md5 => digest::<Md5>(parts),
-            Self::Sha1 => digest::<Sha1>(parts),
+            Self::Sha1 => sha1(parts),
             Self::Sha256 => digest::<Sha256>(parts),
             Self::Sha384 => digest::<Sha384>(parts),
             Self::Sha512 => digest::<Sha512>(parts),

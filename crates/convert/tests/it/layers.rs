@@ -35,7 +35,7 @@ fn expressions_say_whether_content_is_shown() {
         ("[/Or 13 0 R]", false),
         ("[/Or [/Not 12 0 R] [/And 11 0 R [/Not 13 0 R]]]", true),
         ("[/And [/Not 12 0 R] [/Or 11 0 R [/Not 13 0 R]]]", false),
-        // What is no expression hides nothing.
+        // Anything else hides nothing.
         ("[/Not 11 0 R 12 0 R]", true),
         ("[/Xor 13 0 R]", true),
         ("[/And 13 0 R 99 0 R]", true),

@@ -83,7 +83,7 @@ fn damaged_and_hostile_files_end() {
     std::io::Read::read_to_end(&mut file.open_stream("/EncryptedPackage").unwrap(), &mut package).unwrap();
     let info = String::from_utf8_lossy(&info).into_owned();
 
-    // What is there of a file that breaks off is read.
+    // A file that breaks off is read as far as it goes.
     let cut = compound(&[("/EncryptionInfo", info.as_bytes()), ("/EncryptedPackage", &package[..4096])]);
     let cut = convert(XLSX, cut.into(), &Limits::new());
     assert!(cut.is_err() || cut.is_ok_and(|cut| cut.truncated));
