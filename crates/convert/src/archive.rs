@@ -2,6 +2,7 @@
 
 mod entry;
 mod heads;
+mod name;
 #[cfg(any(feature = "office", feature = "epub"))]
 mod place;
 
@@ -17,7 +18,7 @@ use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Limits, Note};
 
-use self::entry::{At, Entry, MAX_ENTRIES};
+use self::entry::{At, Entry, Found, MAX_ENTRIES};
 #[cfg(any(feature = "office", feature = "epub"))]
 pub(crate) use self::place::join;
 
@@ -37,6 +38,8 @@ pub(crate) struct Archive<'b> {
     part_limit: usize,
     /// True if there are more entries than were looked at.
     incomplete: bool,
+    /// True if the charset of names is a guess.
+    guessed: bool,
     /// True if the directory is missing or damaged, so that the entries are those that were found without it.
     pub(crate) recovered: bool,
 }
@@ -50,14 +53,19 @@ impl<'b> Archive<'b> {
         let zip = ZipArchive::from_slice(bytes).ok();
         let listed = zip.as_ref().and_then(listed);
         let recovered = listed.is_none();
-        let (entries, whole) = listed.unwrap_or_else(|| heads::files(bytes));
+        let Found { entries, whole, guessed } = listed.unwrap_or_else(|| heads::files(bytes));
         if recovered && entries.is_empty() {
             return Err(ConvertError::Malformed { reason: "it cannot be read as a zip archive" });
         }
         let by_name = entries.iter().enumerate().rev().map(|(at, entry)| (key(&entry.name), at)).collect();
         let part_limit = limits.max_decoded_bytes;
         let budget = Rc::new(Cell::new(part_limit.saturating_mul(PARTS)));
-        Ok(Self { bytes, zip, entries, by_name, budget, part_limit, incomplete: !whole, recovered })
+        Ok(Self { bytes, zip, entries, by_name, budget, part_limit, incomplete: !whole, guessed, recovered })
+    }
+
+    /// True if the charset of names is a guess.
+    pub(crate) fn guesses_names(&self) -> bool {
+        self.guessed
     }
 
     /// Says what is to be said about the directory.
@@ -167,9 +175,10 @@ impl<'b> Archive<'b> {
     }
 }
 
-/// The entries of the directory, and whether that is all; `None` if it breaks off or leads to where nothing is.
-fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<(Vec<Entry>, bool)> {
+/// The entries of the directory; `None` if it breaks off or leads to where nothing is.
+fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<Found> {
     let mut entries = Vec::new();
+    let mut guessed = false;
     let mut listed = zip.entries();
     let whole = loop {
         let entry = match listed.next_entry() {
@@ -180,15 +189,18 @@ fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<(Vec<Entry>, bool)> {
         };
         let at = entry.wayfinder();
         zip.get_entry(at).ok()?;
+        let is_utf_8 = entry.flags().is_utf8();
+        let (name, is_guess) = name::read(entry.file_path().as_bytes(), is_utf_8, entry.extra_fields());
+        guessed |= is_guess;
         entries.push(Entry {
-            name: String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned(),
+            name,
             len: entry.uncompressed_size_hint(),
             encrypted: entry.flags().is_encrypted(),
             method: entry.compression_method(),
             at: At::Listed(at),
         });
     };
-    Some((entries, whole))
+    Some(Found { entries, whole, guessed })
 }
 
 /// The key that a name is looked up by.

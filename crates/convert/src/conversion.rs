@@ -3,6 +3,8 @@
 use bytes::Bytes;
 
 use crate::format::Format;
+#[cfg(feature = "legacy")]
+use crate::protected;
 use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
 
 /// True if [`convert`] supports this media type. Parameters and case are ignored.
@@ -32,6 +34,14 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
     let charset = media_type::charset(media_type);
     guarded::run(limits.max_time, move |clock| {
         let found = detection::resolve(format, &bytes)?;
+        #[cfg(feature = "legacy")]
+        let (bytes, found) = if found == Format::Encrypted {
+            let inside = protected::open_package(&bytes, &limits, clock)?;
+            let found = detection::resolve(format, &inside)?;
+            (inside, found)
+        } else {
+            (bytes, found)
+        };
         let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
         converted.notes.extend(found.differs_from(format));
         Ok(converted)

@@ -250,7 +250,10 @@ impl fmt::Display for Note {
             ),
             Self::Charset { charset } => write!(f, "read as {charset} (guessed)"),
             Self::NotShown { what, count: 1 } => write!(f, "1 {what} is not shown"),
-            Self::NotShown { what, count } => write!(f, "{count} {what}s are not shown"),
+            Self::NotShown { what, count } => {
+                let end = if what.ends_with('x') { "es" } else { "s" };
+                write!(f, "{count} {what}{end} are not shown")
+            }
             Self::RowsLeftOut { shown, total: Some(total) } => {
                 write!(f, "only {shown} of {total} rows are shown")
             }

@@ -100,7 +100,7 @@ fn compound(bytes: &Bytes) -> Result<Format, ConvertError> {
         let names = file.entries("/");
         let has = |name: &str| names.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
         if has("EncryptedPackage") || has("EncryptionInfo") {
-            return Err(ConvertError::Encrypted { reason: "it needs a password" });
+            return Ok(Format::Encrypted);
         }
         return match () {
             () if has("WordDocument") => Ok(Format::Doc),

@@ -43,6 +43,8 @@ pub(crate) fn convert(
         Format::Ppt => crate::ppt::convert(bytes, limits, clock),
         #[cfg(feature = "legacy")]
         Format::Msg => crate::msg::convert(bytes, limits, clock),
+        #[cfg(feature = "legacy")]
+        Format::Encrypted => Err(crate::protected::LOCKED),
         #[cfg(feature = "html")]
         Format::Html => crate::html::convert(bytes, charset, crate::html::Form::Html, limits, clock),
         #[cfg(feature = "html")]

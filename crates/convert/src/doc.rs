@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use self::properties::{Characters, Gone, Paragraphs, Place};
 use crate::compound::Compound;
+use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::Flow;
 use crate::guarded::Clock;
@@ -18,6 +19,9 @@ const POSITIONS: usize = 0x9a;
 const CHARACTERS: usize = 12;
 const PARAGRAPHS: usize = 13;
 const PIECES: usize = 33;
+
+/// Fields inside each other.
+const MAX_FIELDS: usize = 1_000;
 
 /// Pieces of a text that are read.
 const MAX_PIECES: usize = 1 << 18;
@@ -53,7 +57,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         flow: Flow::new(&mut output),
         paragraphs,
         characters,
-        field: Vec::new(),
+        fields: Vec::new(),
         table: false,
         row: false,
         cell: String::new(),
@@ -107,8 +111,8 @@ struct Reader<'o> {
     flow: Flow<'o>,
     paragraphs: Paragraphs,
     characters: Characters,
-    /// The fields that are open, and whether their result has begun.
-    field: Vec<bool>,
+    /// The fields that are open.
+    fields: Vec<Field>,
     table: bool,
     row: bool,
     /// The text since the last mark.
@@ -145,9 +149,20 @@ impl Reader<'_> {
         Ok(whole)
     }
 
+    /// True in the instructions of a field.
+    fn in_code(&self) -> bool {
+        self.fields.iter().any(|field| !field.has_result)
+    }
+
     /// Text whose first byte stands there.
     fn text(&mut self, mut bytes: &[u8], mut at: usize, is_narrow: bool) {
-        if self.field.iter().any(|result| !result) {
+        if self.in_code() {
+            let text = if is_narrow { narrow(bytes) } else { wide(bytes) };
+            if let Some(field) = self.fields.last_mut().filter(|field| !field.has_result)
+                && field.code.len() + text.len() <= eq::MAX_CODE
+            {
+                field.code.push_str(&text);
+            }
             return;
         }
         while !bytes.is_empty() {
@@ -167,16 +182,25 @@ impl Reader<'_> {
     fn mark(&mut self, unit: u16, byte: usize) {
         let gone = self.characters.at(byte).0;
         match unit {
-            0x13 => self.field.push(false),
+            0x13 if self.fields.len() < MAX_FIELDS => {
+                self.fields.push(Field { has_result: false, code: String::new(), at: self.cell.len() });
+            }
             0x14 => {
-                if let Some(result) = self.field.last_mut() {
-                    *result = true;
+                if let Some(field) = self.fields.last_mut() {
+                    field.has_result = true;
                 }
             }
             0x15 => {
-                self.field.pop();
+                let Some(field) = self.fields.pop() else { return };
+                if !self.in_code()
+                    && gone.is_none()
+                    && self.cell.len() == field.at
+                    && let Some(equation) = eq::shown(&field.code)
+                {
+                    self.cell.push_str(&equation);
+                }
             }
-            _ if self.field.iter().any(|result| !result) => {}
+            _ if self.in_code() => {}
             0x07 => {
                 let place = self.paragraphs.at(byte);
                 if place.ends_row {
@@ -229,6 +253,15 @@ impl Reader<'_> {
         self.flow.text(&std::mem::take(&mut self.cell));
         self.flow.end_paragraph();
     }
+}
+
+/// A field.
+struct Field {
+    /// True where its result has begun, behind its instructions.
+    has_result: bool,
+    code: String,
+    /// The place of its text in the cell or paragraph.
+    at: usize,
 }
 
 /// The character unit at a place.

@@ -14,7 +14,7 @@ use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, joined_lines};
-use crate::shapes::shapes;
+use crate::shapes::{On, shapes};
 use crate::xml::{Node, Stop};
 use crate::{ConvertError, Converted, Limits, Unit};
 
@@ -66,11 +66,11 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     for (_, note) in rest {
         output.line(&note.text);
     }
-    margins(&package, &references, limits, &mut output)?;
+    margins(&package, &references, parts.styles.only_hiding(), limits, &mut output)?;
     // Where a chart or diagram stands in the text, only its frame is.
     for diagram in of_kind(&references, "diagramData") {
         if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, &mut output, false), &mut output)?;
+            settle(shapes(xml, &mut output, On::Sheet), &mut output)?;
         }
     }
     crate::drawings::charts(&package, &name, &mut output)?;
@@ -141,6 +141,7 @@ fn read_notes(
 fn margins(
     package: &Package<'_>,
     references: &References,
+    mut styles: Styles,
     limits: &Limits,
     output: &mut Output,
 ) -> Result<(), ConvertError> {
@@ -148,17 +149,14 @@ fn margins(
     for kind in ["header", "footer"] {
         for name in of_kind(references, kind).into_iter().take(100) {
             let Some(Ok(mut xml)) = package.xml(name) else { continue };
-            let mut parts = Parts {
-                styles: Styles::default(),
-                numbering: Numbering::default(),
-                notes: HashMap::new(),
-                unread: false,
-            };
+            let mut parts =
+                Parts { styles, numbering: Numbering::default(), notes: HashMap::new(), unread: false };
             let mut inside = Output::new(Unit::Whole, limits);
             inside.begin("");
             let mut body = Body::new(Flow::new(&mut inside), &mut parts, false);
             let ended = body.read(&mut xml);
             body.finish();
+            styles = parts.styles;
             settle(ended, &mut inside)?;
             output.margin(kind, inside, &mut shown);
         }

@@ -30,6 +30,16 @@ struct Series {
     name: String,
     categories: BTreeMap<usize, String>,
     values: BTreeMap<usize, String>,
+    trends: Vec<Trend>,
+}
+
+/// A trend line, which is computed from the values of its series.
+#[derive(Default)]
+struct Trend {
+    kind: String,
+    name: String,
+    /// The equation and the like, if it is shown.
+    label: String,
 }
 
 /// The part of a series that a value belongs to.
@@ -93,7 +103,7 @@ impl Chart {
         let mut in_series = false;
         let mut at = 0_usize;
         loop {
-            let (mut wanted, mut is_skipped) = (false, false);
+            let (mut wanted, mut is_skipped, mut is_trend) = (false, false, false);
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
                     "ser" | "series" => {
@@ -113,6 +123,7 @@ impl Chart {
                     "bubbleSize" => of = Some(Of::Sizes),
                     // They say how far a value may be wrong.
                     "errBars" => is_skipped = true,
+                    "trendline" => is_trend = true,
                     "pt" => {
                         at = tag.number("idx").unwrap_or(at + 1);
                     }
@@ -131,10 +142,23 @@ impl Chart {
             if is_skipped {
                 xml.skip()?;
             }
+            if is_trend {
+                let trend = Trend::read(&mut xml)?;
+                self.add_trend(trend);
+            }
             if wanted {
                 let text = xml.text(MAX_TEXT)?;
                 self.add(of, at, one_line(&text));
             }
+        }
+    }
+
+    fn add_trend(&mut self, trend: Trend) {
+        self.points += 1;
+        if self.points > MAX_POINTS {
+            self.full = true;
+        } else if let Some(series) = self.series.last_mut() {
+            series.trends.push(trend);
         }
     }
 
@@ -204,8 +228,65 @@ impl Chart {
                 row([category.map_or("", String::as_str)].into_iter().chain(values).collect());
             }
         }
+        let trends =
+            self.series.iter().flat_map(|series| series.trends.iter().map(|trend| trend.shown(&series.name)));
+        lines.extend(trends);
         lines
     }
+}
+
+impl Trend {
+    /// Reads the element that began last.
+    fn read(xml: &mut Xml<'_>) -> Result<Self, Stop> {
+        let outside = xml.depth().saturating_sub(1);
+        let mut trend = Self::default();
+        let mut in_label = false;
+        loop {
+            let mut is_name = false;
+            let mut is_text = false;
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "name" => is_name = true,
+                    "trendlineType" => trend.kind = one_line(&tag.attr("val").unwrap_or_default()),
+                    "trendlineLbl" => in_label = true,
+                    "p" if !trend.label.is_empty() => trend.label.push_str("; "),
+                    "t" | "v" => is_text = in_label,
+                    _ => {}
+                },
+                Node::End => return Ok(trend),
+                _ => {}
+            }
+            if xml.depth() <= outside {
+                return Ok(trend);
+            }
+            if is_name {
+                trend.name = one_line(&xml.text(MAX_TEXT)?);
+            } else if is_text && trend.label.len() < MAX_TEXT {
+                trend.label.push_str(&one_line(&xml.text(MAX_TEXT)?));
+            }
+        }
+    }
+
+    fn shown(&self, series: &str) -> String {
+        trend(series, &self.kind, [&self.name, &self.label])
+    }
+}
+
+/// The line of a trend line, of the series of this name.
+pub(crate) fn trend(series: &str, kind: &str, words: [&str; 2]) -> String {
+    let mut line = "[trend line".to_owned();
+    if !series.is_empty() {
+        line.push_str(&format!(" of {series}"));
+    }
+    if !kind.is_empty() {
+        line.push_str(&format!(" ({kind})"));
+    }
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        line.push_str(&format!(": {}", words.join(", ")));
+    }
+    line.push(']');
+    line
 }
 
 /// The line above the values of a chart.

@@ -105,7 +105,6 @@ impl<'o> Flow<'o> {
     }
 
     /// The length of the paragraph so far, in bytes.
-    #[cfg(feature = "office")]
     pub(crate) fn len(&self) -> usize {
         self.paragraph.len()
     }

@@ -31,6 +31,9 @@ pub(crate) enum Format {
     Ppt,
     #[cfg(feature = "legacy")]
     Msg,
+    /// An office file that is encrypted.
+    #[cfg(feature = "legacy")]
+    Encrypted,
     #[cfg(feature = "epub")]
     Epub,
     #[cfg(feature = "html")]
@@ -177,6 +180,8 @@ impl Format {
             Self::Ppt => "PPT",
             #[cfg(feature = "legacy")]
             Self::Msg => "a message of Outlook",
+            #[cfg(feature = "legacy")]
+            Self::Encrypted => "an encrypted file",
             #[cfg(feature = "epub")]
             Self::Epub => "EPUB",
             #[cfg(feature = "html")]

@@ -1,6 +1,7 @@
 //! HTML to the text that a reader sees. Scripts, styles and what is hidden are left out; addresses of links too.
 
 mod elements;
+mod math;
 mod skipped;
 
 use attache_core::charset::named;
@@ -10,6 +11,7 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 
 use self::elements::{breaks, is_skipped, is_void, raw_text};
+use self::math::Math;
 use self::skipped::{End, Skipped};
 use crate::flow::Flow;
 use crate::guarded::Clock;
@@ -129,6 +131,7 @@ struct Page<'f, 'o> {
     /// The text before the paragraph: the mark of a list item.
     mark: Option<String>,
     title: Option<String>,
+    math: Math,
 }
 
 /// A tag that begins.
@@ -165,6 +168,7 @@ impl<'f, 'o> Page<'f, 'o> {
             lists: Vec::new(),
             mark: None,
             title: None,
+            math: Math::default(),
         }
     }
 
@@ -219,7 +223,9 @@ impl<'f, 'o> Page<'f, 'o> {
         let tag = std::mem::take(&mut self.tag);
         // In HTML only what is no HTML may end in its own tag.
         let is_foreign = || {
-            matches!(&*tag.name, b"svg" | b"math") || self.skipped.as_ref().is_some_and(Skipped::is_foreign)
+            matches!(&*tag.name, b"svg" | b"math")
+                || self.math.is_open()
+                || self.skipped.as_ref().is_some_and(Skipped::is_foreign)
         };
         let ends = self_closing && (self.is_xml || is_foreign());
         let raw = if ends { None } else { raw_text(&tag.name) };
@@ -233,7 +239,9 @@ impl<'f, 'o> Page<'f, 'o> {
             }
             self.skipped = None;
         }
-        if (tag.hidden || is_skipped(&tag.name)) && !void {
+        // A formula once more, for programs.
+        let is_again = self.math.is_open() && tag.name.starts_with(b"annotation");
+        if (tag.hidden || is_again || is_skipped(&tag.name)) && !void {
             self.skipped = Some(Skipped::new(tag.name));
             return raw;
         }
@@ -254,7 +262,9 @@ impl<'f, 'o> Page<'f, 'o> {
     fn open(&mut self, tag: &Tag) {
         if breaks(&tag.name) {
             self.end_paragraph();
+            self.math = Math::default();
         }
+        self.math.open(&tag.name, self.flow);
         match &*tag.name {
             b"br" => self.flow.text("\n"),
             b"img" => self.image(&tag.text),
@@ -295,6 +305,7 @@ impl<'f, 'o> Page<'f, 'o> {
                 End::Around => self.skipped = None,
             }
         }
+        self.math.close(name, self.flow);
         if breaks(name) {
             self.end_paragraph();
         }
@@ -325,7 +336,7 @@ impl<'f, 'o> Page<'f, 'o> {
     }
 
     fn string(&mut self, text: &str) {
-        if self.skipped.is_some() {
+        if self.skipped.is_some() || self.math.is_open() && text.trim().is_empty() {
             return;
         }
         if let Some(title) = &mut self.title {

@@ -13,7 +13,7 @@
 //! | PDF | `pdf` | `[page 2]` | rows and columns of tables, values of fields, comments |
 //! | DOC, XLS, PPT, MSG | `legacy` | as their successors | of Office 97 to 2003 and Outlook; attachments are [`Converted::attachments`] |
 //! | DOCX, ODT, RTF | `office` | `[page 2]` if Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments in place; not deleted or hidden text |
-//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets are marked |
+//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets, rows and columns are marked |
 //! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides are marked |
 //! | EPUB | `epub` | `[chapter 2: Title]` | |
 //! | HTML | `html` | | headings, lists, texts of links and pictures; not scripts, styles or hidden content |
@@ -106,7 +106,10 @@
 )]
 
 mod archive;
+#[cfg(any(feature = "email", feature = "legacy"))]
+mod base64;
 mod charset;
+mod code_pages;
 #[cfg(feature = "legacy")]
 mod compound;
 mod conversion;
@@ -127,6 +130,8 @@ mod email;
 mod embedded;
 #[cfg(feature = "epub")]
 mod epub;
+#[cfg(feature = "office")]
+mod eq;
 mod error;
 #[cfg(feature = "office")]
 mod fields;
@@ -166,6 +171,8 @@ mod plain;
 mod ppt;
 #[cfg(feature = "office")]
 mod pptx;
+#[cfg(feature = "legacy")]
+mod protected;
 #[cfg(feature = "render")]
 mod render;
 #[cfg(feature = "office")]

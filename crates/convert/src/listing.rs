@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::guarded::Clock;
 use crate::output::{Output, marker_name};
-use crate::{ConvertError, Converted, Limits, Unit};
+use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let archive = Archive::open(bytes, limits)?;
@@ -19,6 +19,9 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         }
         let locked = if entry.encrypted { ", encrypted" } else { "" };
         output.line(&format!("- {} ({} bytes{locked})", marker_name(&entry.name), entry.len));
+    }
+    if archive.guesses_names() {
+        output.note(Note::Charset { charset: "IBM437" });
     }
     archive.tell(&mut output);
     output.finish()

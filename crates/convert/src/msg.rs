@@ -8,11 +8,11 @@ use encoding_rs::Encoding;
 
 use self::fixed::Fixed;
 use crate::charset;
+use crate::code_pages::encoding;
 use crate::compound::Compound;
 use crate::fields::{narrow, wide};
 use crate::guarded::Clock;
 use crate::output::{Output, one_line};
-use crate::rtf::charsets::of_code_page;
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};
 
 /// Recipients that are listed, messages inside each other, and attachments of all of them that are looked at.
@@ -100,8 +100,8 @@ impl Reader {
     fn message(&mut self, root: &str, depth: usize, output: &mut Output) -> Result<(), ConvertError> {
         let properties = self.file.stream(&format!("{root}__properties_version1.0"));
         let fixed = Fixed::new(properties.unwrap_or_default(), if depth == 0 { 32 } else { 24 });
-        let code_page = fixed.number(CODE_PAGE).and_then(of_code_page);
-        let internet = fixed.number(INTERNET_CODE_PAGE).and_then(of_code_page).map(Encoding::name);
+        let code_page = fixed.number(CODE_PAGE).and_then(encoding);
+        let internet = fixed.number(INTERNET_CODE_PAGE).and_then(encoding).map(Encoding::name);
         let outer = self.charset;
         self.charset = match code_page.map(Encoding::name).or(internet) {
             Some(named) => Some(named),

@@ -23,6 +23,7 @@ const MAX_OBJECTS: usize = 1 << 18;
 const DOCUMENT: u16 = 1000;
 const SLIDE_PLACE: u16 = 1011;
 const NOTES_OF: u16 = 1009;
+const SHOW: u16 = 1017;
 const WIDE_TEXT: u16 = 4000;
 const NARROW_TEXT: u16 = 4008;
 const SLIDES: u16 = 4080;
@@ -54,13 +55,14 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     output.set_total(slides.len());
     for slide in slides {
         clock.check()?;
-        if !output.begin("") {
+        let record = objects.get(&slide.object).and_then(|at| record(stream.get(*at..)?));
+        if !output.begin_labelled("", record.as_ref().is_some_and(is_hidden)) {
             break;
         }
         for text in &slide.texts {
             write(text, &mut output);
         }
-        match objects.get(&slide.object).and_then(|at| record(stream.get(*at..)?)) {
+        match record {
             Some(record) => {
                 for text in texts_of(&record, clock)? {
                     write(&text, &mut output);
@@ -68,7 +70,10 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
             }
             None => output.partial(),
         }
-        if let Some(texts) = notes.get(&slide.number) {
+        let notes = notes
+            .get(&slide.number)
+            .filter(|texts| texts.iter().flat_map(|text| lines(text)).next().is_some());
+        if let Some(texts) = notes {
             output.blank();
             output.line("[speaker notes]");
             for text in texts {
@@ -212,10 +217,15 @@ fn texts_of(slide: &Record<'_>, clock: Clock) -> Result<Vec<String>, ConvertErro
 
 /// Writes the lines of a text. A lone mark stands where every slide has its number or date.
 fn write(text: &str, output: &mut Output) {
-    for line in text.split(['\r', '\n', '\x0b']) {
-        let line = line.trim();
-        if !line.is_empty() && line != "*" {
-            output.line(line);
-        }
-    }
+    lines(text).for_each(|line| output.line(line));
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\r', '\n', '\x0b']).map(str::trim).filter(|line| !line.is_empty() && *line != "*")
+}
+
+/// True if a slide is left out when the presentation is shown ([MS-PPT] 2.6.6).
+fn is_hidden(slide: &Record<'_>) -> bool {
+    let show = top(slide.data).find(|inner| inner.id == SHOW);
+    show.and_then(|show| u16_at(show.data, 10)).is_some_and(|flags| flags & 4 != 0)
 }

@@ -8,7 +8,7 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, Reference, References, of_kind, settle};
 use crate::output::{Output, one_line};
-use crate::shapes::shapes;
+use crate::shapes::{On, shapes};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -66,7 +66,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        settle(shapes(xml, &mut output, false), &mut output)?;
+        settle(shapes(xml, &mut output, On::Slide), &mut output)?;
         extras(&package, slide, &authors, &mut embedded, &mut output)?;
     }
     output.finish()
@@ -112,7 +112,7 @@ fn extras(
     let references = package.references(slide)?;
     for diagram in of_kind(&references, "diagramData") {
         if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, output, false), output)?;
+            settle(shapes(xml, output, On::Sheet), output)?;
         }
     }
     drawings::charts(package, slide, output)?;
@@ -120,7 +120,7 @@ fn extras(
     for notes in of_kind(&references, "notesSlide") {
         let Some(Ok(xml)) = package.xml(notes) else { continue };
         let mut inside = output.beside();
-        let ended = shapes(xml, &mut inside, true);
+        let ended = shapes(xml, &mut inside, On::Notes);
         settle(ended, output)?;
         if !inside.so_far().trim().is_empty() {
             output.blank();

@@ -4,6 +4,7 @@ pub(crate) mod charsets;
 mod document;
 mod form;
 mod group;
+mod instructions;
 mod tokens;
 mod words;
 

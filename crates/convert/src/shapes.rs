@@ -6,22 +6,27 @@ use crate::output::{Output, one_line};
 use crate::symbol_fonts::shown;
 use crate::xml::{Node, Stop, Xml};
 
-/// The text of all shapes, in their order. Of a page of notes only the notes.
-pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
+/// The place of shapes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum On {
+    Slide,
+    /// A page of notes, of which only the notes are read.
+    Notes,
+    /// A sheet or a diagram. Excel hides the shapes of buttons there, and draws them by other means.
+    Sheet,
+}
+
+/// The text of all shapes, in their order.
+pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, on: On) -> Result<(), Stop> {
     let mut flow = Flow::new(output);
     let mut formula = Formula::default();
-    let ended = read_shapes(&mut xml, &mut flow, &mut formula, notes);
+    let ended = read_shapes(&mut xml, &mut flow, &mut formula, on);
     formula.finish(&mut flow);
     flow.finish();
     ended
 }
 
-fn read_shapes(
-    xml: &mut Xml<'_>,
-    flow: &mut Flow<'_>,
-    formula: &mut Formula,
-    notes: bool,
-) -> Result<(), Stop> {
+fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, formula: &mut Formula, on: On) -> Result<(), Stop> {
     let (mut title, mut level, mut in_text) = (false, 0_usize, false);
     // The fields of every slide: numbers, dates, and on pages of notes the picture of the slide.
     let mut unwanted = false;
@@ -32,6 +37,7 @@ fn read_shapes(
         if flow.is_full() {
             return Ok(());
         }
+        let mut is_hidden = false;
         let skip = match xml.next()? {
             Node::End => return Ok(()),
             Node::Open(tag) => match tag.name() {
@@ -52,8 +58,12 @@ fn read_shapes(
                 "ph" => {
                     let kind = tag.attr("type").unwrap_or_default();
                     title = matches!(kind.as_str(), "title" | "ctrTitle");
-                    unwanted =
-                        matches!(kind.as_str(), "sldNum" | "dt" | "hdr" | "sldImg") || notes && kind == "ftr";
+                    unwanted = matches!(kind.as_str(), "sldNum" | "dt" | "hdr" | "sldImg")
+                        || on == On::Notes && kind == "ftr";
+                    false
+                }
+                "cNvPr" if on != On::Sheet && tag.is_on("hidden") => {
+                    is_hidden = true;
                     false
                 }
                 "cNvPr" => {
@@ -165,6 +175,10 @@ fn read_shapes(
         };
         if skip {
             xml.skip()?;
+        }
+        if is_hidden {
+            // They stand in the first part of their shape.
+            xml.leave(3)?;
         }
     }
 }

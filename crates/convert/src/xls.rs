@@ -1,11 +1,12 @@
 //! XLS to text: the workbooks of Excel 5 to 2003, record by record, so that a sheet takes no more memory than a row.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
+use crate::code_pages::Charset;
 use crate::compound::Compound;
-use crate::fields::{f64_at, logical, narrow, packed, place_at, u16_at, u32_at, wide};
+use crate::fields::{f64_at, logical, packed, place_at, u16_at, u32_at, wide};
 use crate::grid::Grid;
 use crate::guarded::Clock;
 use crate::numbers::Formats;
@@ -25,7 +26,8 @@ const BETWEEN_CHECKS: usize = 1 << 10;
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let mut file = Compound::open(bytes, limits)?;
     let stream = ["/Workbook", "/Book"].into_iter().find_map(|name| file.stream(name));
-    let stream = stream.ok_or(ConvertError::Malformed { reason: "it has no workbook inside" })?;
+    let mut stream = stream.ok_or(ConvertError::Malformed { reason: "it has no workbook inside" })?;
+    crate::protected::open_workbook(&mut stream)?;
     let book = Book::read(&stream, clock)?;
     let mut output = Output::new(Unit::Sheet, limits);
     output.set_total(book.sheets.len());
@@ -80,15 +82,17 @@ struct Book {
     sheets: Vec<Listed>,
     strings: Vec<String>,
     formats: Formats,
-    /// True if texts are of one byte a character, as before Excel 97.
-    old: bool,
+    /// The charset of texts, if they are of one byte a character, as before Excel 97.
+    old: Option<Charset>,
 }
 
 impl Book {
     fn read(stream: &[u8], clock: Clock) -> Result<Self, ConvertError> {
         let mut records = records(stream).peekable();
-        let old = match records.next() {
-            Some(Record { id: 0x0809, data }) => u16_at(data, 0).is_some_and(|version| version < 0x0600),
+        let mut old = match records.next() {
+            Some(Record { id: 0x0809, data }) => u16_at(data, 0)
+                .is_some_and(|version| version < 0x0600)
+                .then_some(Charset::Web(encoding_rs::WINDOWS_1252)),
             _ => return Err(ConvertError::Malformed { reason: "it has no workbook inside" }),
         };
         let mut sheets = Vec::new();
@@ -99,8 +103,8 @@ impl Book {
         while let Some(Record { id, data }) = records.next() {
             match id {
                 0x000a => break,
-                0x002f => return Err(ConvertError::Encrypted { reason: "it needs a password" }),
                 0x0022 => since_1904 = u16_at(data, 0) == Some(1),
+                0x0042 if old.is_some() => old = u16_at(data, 0).and_then(charset).or(old),
                 0x0085 if sheets.len() < MAX_SHEETS => {
                     let (Some(at), Some(&hidden), Some(&kind)) =
                         (place_at(data, 0), data.get(4), data.get(5))
@@ -108,12 +112,12 @@ impl Book {
                         continue;
                     };
                     let name = data.get(6..).unwrap_or_default();
-                    let name = if old { short(name) } else { text(name, 1) };
+                    let name = old.map_or_else(|| text(name, 1), |charset| short(name, charset));
                     sheets.push(Listed { name, at, hidden: hidden & 3 != 0, is_chart: kind == 2 });
                 }
                 0x041e if codes.len() < MAX_STYLES => {
                     let code = data.get(2..).unwrap_or_default();
-                    let code = if old { short(code) } else { text(code, 2) };
+                    let code = old.map_or_else(|| text(code, 2), |charset| short(code, charset));
                     codes.insert(u16_at(data, 0).unwrap_or(0).into(), code);
                 }
                 0x00e0 if styles.len() < MAX_STYLES => styles.push(u16_at(data, 2).unwrap_or(0).into()),
@@ -136,6 +140,8 @@ impl Book {
         let mut grid = Grid::default();
         let mut row: Vec<(usize, String)> = Vec::new();
         let mut number = 0_usize;
+        // Rows come before their cells, many at a time.
+        let mut hidden: HashSet<usize> = HashSet::new();
         // The cell whose text comes in the next record.
         let mut formula = None;
         let (mut depth, mut ended, mut lost) = (0_usize, false, false);
@@ -165,7 +171,7 @@ impl Book {
                 0x0203 | 0x027e | 0x00bd | 0x00fd | 0x0204 | 0x00d6 | 0x0205 | 0x0006 => {
                     let (Some(at), Some(column)) = (u16_at(data, 0), u16_at(data, 2)) else { continue };
                     if usize::from(at) != number {
-                        write_row(&mut grid, number, &mut row, output);
+                        write_row(&mut grid, number, hidden.contains(&number), &mut row, output);
                         number = usize::from(at);
                     }
                     let column = usize::from(column);
@@ -175,11 +181,21 @@ impl Book {
                         row.clear();
                     }
                 }
+                // A row, and columns.
+                0x0208 if data.get(12).is_some_and(|flags| flags & 0x20 != 0) => {
+                    hidden.extend(u16_at(data, 0).map(usize::from));
+                }
+                0x007d if data.get(8).is_some_and(|flags| flags & 1 != 0) => {
+                    if let Some((first, last)) = u16_at(data, 0).zip(u16_at(data, 2)) {
+                        grid.hide_columns(first.into()..=last.into());
+                    }
+                }
                 0x01b6 => output.not_shown("text box"),
                 _ => {}
             }
         }
-        write_row(&mut grid, number, &mut row, output);
+        write_row(&mut grid, number, hidden.contains(&number), &mut row, output);
+        grid.finish(output);
         if lost || !ended {
             output.partial();
         }
@@ -221,25 +237,39 @@ impl Book {
 
     /// A text with its length in two bytes.
     fn label(&self, data: &[u8]) -> String {
-        if self.old {
-            let len = usize::from(u16_at(data, 0).unwrap_or(0));
-            narrow(data.get(2..).map(|text| text.get(..len).unwrap_or(text)).unwrap_or_default())
-        } else {
-            text(data, 2)
-        }
+        let Some(charset) = self.old else { return text(data, 2) };
+        let len = usize::from(u16_at(data, 0).unwrap_or(0));
+        let text = data.get(2..).map(|text| text.get(..len).unwrap_or(text)).unwrap_or_default();
+        charset.decode(text).into_owned()
     }
 }
 
-fn write_row(grid: &mut Grid, number: usize, row: &mut Vec<(usize, String)>, output: &mut Output) {
+fn write_row(
+    grid: &mut Grid,
+    number: usize,
+    is_hidden: bool,
+    row: &mut Vec<(usize, String)>,
+    output: &mut Output,
+) {
     row.sort_by_key(|(column, _)| *column);
-    grid.row(number + 1, row.iter().map(|(column, text)| (*column, text.as_str())), output);
+    grid.row(number + 1, is_hidden, row.iter().map(|(column, text)| (*column, text.as_str())), output);
     row.clear();
 }
 
 /// A text of one byte a character with its length in one byte.
-fn short(data: &[u8]) -> String {
+fn short(data: &[u8], charset: Charset) -> String {
     let len = data.first().copied().map_or(0, usize::from);
-    narrow(data.get(1..).map(|text| text.get(..len).unwrap_or(text)).unwrap_or_default())
+    let text = data.get(1..).map(|text| text.get(..len).unwrap_or(text)).unwrap_or_default();
+    charset.decode(text).into_owned()
+}
+
+/// The charset of a code page as workbooks name it.
+fn charset(code_page: u16) -> Option<Charset> {
+    Charset::of_code_page(match code_page {
+        0x8000 => 10_000,
+        0x8001 => 1252,
+        number => number.into(),
+    })
 }
 
 /// A text whose length takes so many bytes, in one record.

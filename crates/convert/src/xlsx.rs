@@ -15,7 +15,7 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::Output;
-use crate::shapes::shapes;
+use crate::shapes::{On, shapes};
 use crate::xml::Stop;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -112,11 +112,11 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
 fn drawn(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
     for drawing in of_kind(references, "drawing") {
         if let Some(Ok(xml)) = package.xml(drawing) {
-            settle(shapes(xml, output, false), output)?;
+            settle(shapes(xml, output, On::Sheet), output)?;
         }
         for diagram in of_kind(&package.references(drawing)?, "diagramData") {
             if let Some(Ok(xml)) = package.xml(diagram) {
-                settle(shapes(xml, output, false), output)?;
+                settle(shapes(xml, output, On::Sheet), output)?;
             }
         }
         drawings::charts(package, drawing, output)?;

@@ -219,7 +219,15 @@ impl<'r> Xml<'r> {
     /// # Errors
     /// [`Stop`]
     pub(crate) fn skip(&mut self) -> Result<(), Stop> {
-        let outside = self.depth.saturating_sub(1);
+        self.leave(1)
+    }
+
+    /// Passes over the rest of the element that began last and of those around it, so many in all.
+    ///
+    /// # Errors
+    /// [`Stop`]
+    pub(crate) fn leave(&mut self, levels: usize) -> Result<(), Stop> {
+        let outside = self.depth.saturating_sub(levels);
         loop {
             match self.next()? {
                 Node::End => return Ok(()),

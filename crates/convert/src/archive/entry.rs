@@ -5,6 +5,15 @@ use rawzip::{CompressionMethod, ZipArchiveEntryWayfinder};
 /// Most entries that are looked at; those of real documents are hundreds.
 pub(super) const MAX_ENTRIES: usize = 50_000;
 
+/// The entries that were found.
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    /// True if these are all.
+    pub(super) whole: bool,
+    /// True if the charset of names is a guess.
+    pub(super) guessed: bool,
+}
+
 /// An entry of an archive.
 pub(crate) struct Entry {
     pub(crate) name: String,

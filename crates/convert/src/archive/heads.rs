@@ -2,8 +2,10 @@
 
 use memchr::memmem::{self, Finder};
 use rawzip::CompressionMethod;
+use rawzip::extra_fields::ExtraFields;
 
-use super::entry::{At, Entry, MAX_ENTRIES};
+use super::entry::{At, Entry, Found, MAX_ENTRIES};
+use super::name;
 
 const HEAD: &[u8] = b"PK\x03\x04";
 const HEAD_LEN: usize = 30;
@@ -14,19 +16,22 @@ const DESCRIPTOR: &[u8] = b"PK\x07\x08";
 /// The directory, which comes behind all files.
 const DIRECTORY: &[u8] = b"PK\x01\x02";
 
+/// The flag of names in UTF-8.
+const UTF_8: u16 = 1 << 11;
+
 /// Longest name of a file.
 const MAX_NAME: usize = 1_000;
 
-/// The files that are there, whole or not, and whether these are all that were found.
-pub(super) fn files(bytes: &[u8]) -> (Vec<Entry>, bool) {
+/// The files that are there, whole or not.
+pub(super) fn files(bytes: &[u8]) -> Found {
     let heads = Finder::new(HEAD);
-    let mut files = Vec::new();
+    let mut found = Found { entries: Vec::new(), whole: true, guessed: false };
     // The rest of the directory. Data that looks like it is passed once only.
     let mut directory = memmem::find(bytes, DIRECTORY).unwrap_or(bytes.len());
     let mut at = 0;
     while let Some(offset) = bytes.get(at..).and_then(|rest| heads.find(rest)) {
-        if files.len() >= MAX_ENTRIES {
-            return (files, false);
+        if found.entries.len() >= MAX_ENTRIES {
+            return Found { whole: false, ..found };
         }
         at += offset;
         if directory < at {
@@ -34,18 +39,19 @@ pub(super) fn files(bytes: &[u8]) -> (Vec<Entry>, bool) {
             directory = memmem::find(rest, DIRECTORY).map_or(bytes.len(), |found| at + found);
         }
         match file(bytes, at, directory, &heads) {
-            Some((entry, end)) => {
-                files.push(entry);
+            Some((entry, is_guess, end)) => {
+                found.entries.push(entry);
+                found.guessed |= is_guess;
                 at = end;
             }
             None => at += HEAD.len(),
         }
     }
-    (files, true)
+    found
 }
 
-/// The file whose head stands here, and where to look for the next.
-fn file(bytes: &[u8], at: usize, directory: usize, heads: &Finder<'_>) -> Option<(Entry, usize)> {
+/// The file whose head stands here, whether the charset of its name is a guess, and where to look for the next.
+fn file(bytes: &[u8], at: usize, directory: usize, heads: &Finder<'_>) -> Option<(Entry, bool, usize)> {
     let head = bytes.get(at..)?.first_chunk::<HEAD_LEN>()?;
     let two = |at: usize| Some(u16::from_le_bytes(*head.get(at..)?.first_chunk()?));
     let four = |at: usize| usize::try_from(u32::from_le_bytes(*head.get(at..)?.first_chunk()?)).ok();
@@ -74,10 +80,12 @@ fn file(bytes: &[u8], at: usize, directory: usize, heads: &Finder<'_>) -> Option
         8 => CompressionMethod::DEFLATE,
         _ => CompressionMethod::DEFLATE64,
     };
-    let name = String::from_utf8_lossy(name).into_owned();
+    let extra = bytes.get(at + HEAD_LEN + name_len..start).unwrap_or_default();
+    let (name, is_guess) = name::read(name, flags & UTF_8 != 0, ExtraFields::new(extra));
     let len = u64::try_from(if said { len } else { end - start }).unwrap_or_default();
     Some((
         Entry { name, len, encrypted: flags & 1 != 0, method, at: At::Found { start, end } },
+        is_guess,
         next.max(at + HEAD_LEN),
     ))
 }

@@ -2,6 +2,7 @@
 
 use super::form::Form;
 use super::parts::Parts;
+use crate::eq;
 use crate::flow::Flow;
 use crate::formula::Formula;
 use crate::output::one_line;
@@ -16,7 +17,6 @@ const SKIPPED: &[&str] = &[
     "del",
     "moveFrom",
     "delText",
-    "instrText",
     "delInstrText",
     "sectPr",
     "sdtPr",
@@ -42,8 +42,11 @@ pub(super) struct Body<'o, 'p> {
     tables: usize,
     cells: Vec<Cell>,
     in_text: bool,
-    /// True if the text of the present run is hidden.
+    /// True if the text of the present run is hidden, and if it says so itself.
     hidden: bool,
+    said: Option<bool>,
+    /// The style of the run.
+    style: Option<String>,
     /// True if it is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
     /// True inside of a run, and inside of the properties of a paragraph, which are also those of its mark.
@@ -53,8 +56,10 @@ pub(super) struct Body<'o, 'p> {
     font: String,
     formula: Formula,
     form: Option<Form>,
-    /// The fields that began in this paragraph: where the text of their instructions begins, until their results do.
-    fields: Vec<Option<usize>>,
+    /// The fields that began in this paragraph.
+    fields: Vec<Field>,
+    /// True inside of the instructions of one.
+    in_code: bool,
     /// The number of pages that have ended since the page that is being written.
     breaks: usize,
     /// The number of pages so far.
@@ -71,7 +76,17 @@ struct Paragraph {
     outline: Option<usize>,
     /// True if its mark is deleted, so that it goes on with the next one, and if the mark is hidden.
     deleted: bool,
-    hidden: bool,
+    hidden: Option<bool>,
+    /// The style of the mark.
+    mark: Option<String>,
+}
+
+/// A field: its instructions, and the place of its text.
+struct Field {
+    code: String,
+    /// True until the result begins.
+    is_open: bool,
+    at: usize,
 }
 
 /// A cell whose properties come before its content.
@@ -91,6 +106,8 @@ impl<'o, 'p> Body<'o, 'p> {
             cells: Vec::new(),
             in_text: false,
             hidden: false,
+            said: None,
+            style: None,
             raised: false,
             in_run: false,
             in_properties: false,
@@ -98,6 +115,7 @@ impl<'o, 'p> Body<'o, 'p> {
             formula: Formula::default(),
             form: None,
             fields: Vec::new(),
+            in_code: false,
             breaks: 0,
             pages: 1,
             paged,
@@ -115,6 +133,12 @@ impl<'o, 'p> Body<'o, 'p> {
                 Node::End => return Ok(()),
                 Node::Open(tag) => self.open(&tag),
                 Node::Text(text) => {
+                    if self.in_code
+                        && let Some(field) = self.fields.last_mut()
+                        && field.code.len() + text.len() <= eq::MAX_CODE
+                    {
+                        field.code.push_str(&text);
+                    }
                     if self.in_text && !self.hidden {
                         if std::mem::take(&mut self.raised) && !self.flow.ends_blank() {
                             self.flow.text("^");
@@ -185,7 +209,9 @@ impl<'o, 'p> Body<'o, 'p> {
             "ilvl" => self.paragraph.level = tag.number("val"),
             "outlineLvl" => self.paragraph.outline = tag.number("val"),
             "r" => {
-                (self.in_run, self.hidden, self.raised) = (true, false, false);
+                (self.in_run, self.raised) = (true, false);
+                (self.said, self.style) = (None, None);
+                self.hidden = self.is_hidden();
                 self.font.clear();
             }
             "rFonts" if self.in_run => {
@@ -195,14 +221,21 @@ impl<'o, 'p> Body<'o, 'p> {
                 self.raised = tag.attr("val").is_some_and(|value| value == "superscript");
             }
             "vanish" => {
-                let is_hidden = tag.is_not_off("val");
+                let said = Some(tag.is_not_off("val"));
                 if self.in_run {
-                    self.hidden = is_hidden;
+                    self.said = said;
+                    self.hidden = self.is_hidden();
                 } else if self.in_properties {
-                    self.paragraph.hidden = is_hidden;
+                    self.paragraph.hidden = said;
                 }
             }
+            "rStyle" if self.in_run => {
+                self.style = tag.attr("val");
+                self.hidden = self.is_hidden();
+            }
+            "rStyle" if self.in_properties => self.paragraph.mark = tag.attr("val"),
             "t" => self.in_text = true,
+            "instrText" => self.in_code = true,
             "fldChar" => self.field(tag),
             // Their content is hidden, too.
             "drawing" | "pict" | "object" if self.hidden => return true,
@@ -220,6 +253,8 @@ impl<'o, 'p> Body<'o, 'p> {
             "endnoteReference" => self.note("endnote", tag),
             "commentReference" => self.note("comment", tag),
             "docPr" => self.picture(tag),
+            // A word that is drawn, such as a watermark.
+            "textpath" => self.flow.text(&one_line(&tag.attr("string").unwrap_or_default())),
             "blip" | "imagedata" => self.flow.output.not_shown("image"),
             "OLEObject" if tag.attr("Type").is_some_and(|kind| kind == "Link") => {
                 self.flow.output.not_shown("linked document");
@@ -257,12 +292,13 @@ impl<'o, 'p> Body<'o, 'p> {
                 if let Some(form) = self.form.take() {
                     self.flow.text(form.shown());
                     // It stands among the instructions of its field, and is no part of them.
-                    if let Some(Some(instructions)) = self.fields.last_mut() {
-                        *instructions = self.flow.len();
+                    if let Some(field) = self.fields.last_mut().filter(|field| field.is_open) {
+                        field.at = self.flow.len();
                     }
                 }
             }
             "t" => self.in_text = false,
+            "instrText" => self.in_code = false,
             "pPr" => self.in_properties = false,
             "r" => (self.in_run, self.hidden) = (false, false),
             "p" => self.end_paragraph(),
@@ -306,11 +342,13 @@ impl<'o, 'p> Body<'o, 'p> {
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
         // Without its mark, what is left of it belongs to the next one; if nothing is, it does not count.
-        if paragraph.deleted || paragraph.hidden && self.flow.is_blank() {
+        let style = paragraph.style.as_deref();
+        let is_hidden =
+            || paragraph.hidden.unwrap_or_else(|| self.parts.styles.hide(style, paragraph.mark.as_deref()));
+        if paragraph.deleted || self.flow.is_blank() && is_hidden() {
             return;
         }
         self.fields.clear();
-        let style = paragraph.style.as_deref();
         let outline =
             paragraph.outline.or_else(|| self.parts.styles.outline(style?)).filter(|level| *level < 9);
         let (mark, level) = self.label(&paragraph);
@@ -330,6 +368,12 @@ impl<'o, 'p> Body<'o, 'p> {
         if self.tables == 0 && self.boxes.is_empty() {
             self.turn_pages();
         }
+    }
+
+    /// True if the text of the present run is hidden, by itself or else by its styles.
+    fn is_hidden(&self) -> bool {
+        self.said
+            .unwrap_or_else(|| self.parts.styles.hide(self.paragraph.style.as_deref(), self.style.as_deref()))
     }
 
     /// The number or mark of a paragraph in a list, and its level.
@@ -360,14 +404,22 @@ impl<'o, 'p> Body<'o, 'p> {
     /// A mark of a field: it begins, its result begins, or it ends.
     fn field(&mut self, tag: &Tag<'_>) {
         let kind = tag.attr("fldCharType").unwrap_or_default();
-        let instructions = match kind.as_str() {
-            "begin" => return self.fields.push(Some(self.flow.len())),
-            "separate" => self.fields.last_mut().and_then(Option::take),
-            _ => self.fields.pop().flatten(),
-        };
+        if kind == "begin" {
+            self.fields.push(Field { code: String::new(), is_open: true, at: self.flow.len() });
+            return;
+        }
         // The results of fields inside the instructions are part of these.
-        if let Some(instructions) = instructions {
-            self.flow.truncate(instructions);
+        if let Some(field) = self.fields.last_mut().filter(|field| field.is_open) {
+            self.flow.truncate(field.at);
+            field.is_open = false;
+        }
+        if kind != "separate"
+            && let Some(field) = self.fields.pop()
+            && self.flow.len() == field.at
+            && !self.hidden
+            && let Some(equation) = eq::shown(&field.code)
+        {
+            self.flow.text(&equation);
         }
     }
 

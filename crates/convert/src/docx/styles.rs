@@ -1,4 +1,4 @@
-//! Styles of paragraphs: which are headings, and which list numbers them.
+//! Styles: which make headings, which list numbers a paragraph, and which hide text.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,17 @@ const MAX_STYLES: usize = 20_000;
 /// The number of styles that are followed, each to the one that it is based on.
 const MAX_CHAIN: usize = 12;
 
-/// The styles of paragraphs.
+/// The styles of paragraphs and characters.
 #[derive(Default)]
-pub(super) struct Styles(HashMap<String, Style>);
+pub(super) struct Styles {
+    by_id: HashMap<String, Style>,
+    /// The style of paragraphs that name none.
+    default: Option<String>,
+    /// True if text is hidden unless something says that it is not.
+    all_hidden: bool,
+    /// True if any style says whether text is hidden.
+    any_hiding: bool,
+}
 
 #[derive(Default)]
 struct Style {
@@ -22,6 +30,8 @@ struct Style {
     outline: Option<usize>,
     list: Option<String>,
     level: Option<usize>,
+    /// True if it hides its text, false if it does not, though the one that it is based on does.
+    hidden: Option<bool>,
 }
 
 impl Styles {
@@ -41,12 +51,18 @@ impl Styles {
     fn add(&mut self, xml: &mut Xml<'_>) -> Result<(), Stop> {
         let mut id = None;
         let mut style = Style::default();
+        let mut in_defaults = false;
         loop {
+            let mut is_skipped = false;
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
                     "style" => {
                         style = Style::default();
                         id = tag.attr("styleId");
+                        let is_of_paragraphs = tag.attr("type").is_some_and(|kind| kind == "paragraph");
+                        if is_of_paragraphs && tag.is_on("default") {
+                            self.default.clone_from(&id);
+                        }
                     }
                     "name" if id.is_some() => {
                         let name = tag.attr("val").unwrap_or_default().to_lowercase();
@@ -62,19 +78,49 @@ impl Styles {
                     "outlineLvl" => style.outline = tag.number("val"),
                     "numId" => style.list = tag.attr("val"),
                     "ilvl" => style.level = tag.number("val"),
+                    "rPrDefault" => in_defaults = true,
+                    "vanish" if in_defaults => self.all_hidden = tag.is_not_off("val"),
+                    "vanish" => {
+                        style.hidden = Some(tag.is_not_off("val"));
+                        self.any_hiding = true;
+                    }
+                    // For cells at some places of a table alone, and what was before a change.
+                    "tblStylePr" | "rPrChange" | "pPrChange" => is_skipped = true,
                     _ => {}
                 },
                 Node::Close(name) if name == "style" => {
                     if let Some(id) = id.take()
-                        && self.0.len() < MAX_STYLES
+                        && self.by_id.len() < MAX_STYLES
                     {
-                        self.0.insert(id, std::mem::take(&mut style));
+                        self.by_id.insert(id, std::mem::take(&mut style));
                     }
                 }
+                Node::Close(name) if name == "rPrDefault" => in_defaults = false,
                 Node::End => return Ok(()),
                 _ => {}
             }
+            if is_skipped {
+                xml.skip()?;
+            }
         }
+    }
+
+    /// The styles as far as they hide text.
+    pub(super) fn only_hiding(self) -> Self {
+        let bare =
+            |style: Style| Style { based_on: style.based_on, hidden: style.hidden, ..Style::default() };
+        let by_id = if self.any_hiding { self.by_id } else { HashMap::new() };
+        Self { by_id: by_id.into_iter().map(|(id, style)| (id, bare(style))).collect(), ..self }
+    }
+
+    /// True if text in these styles is hidden. A style inside another turns what that says into its contrary
+    /// (ECMA-376 part 1, 17.7.3).
+    pub(super) fn hide(&self, paragraph: Option<&str>, run: Option<&str>) -> bool {
+        if !self.any_hiding {
+            return self.all_hidden;
+        }
+        let hides = |id: Option<&str>| id.and_then(|id| self.find(id, |style| style.hidden)).unwrap_or(false);
+        self.all_hidden || hides(paragraph.or(self.default.as_deref())) != hides(run)
     }
 
     /// The level of the heading that a style makes, from 0.
@@ -89,12 +135,12 @@ impl Styles {
     }
 
     fn find<T>(&self, id: &str, of: impl Fn(&Style) -> Option<T>) -> Option<T> {
-        let mut style = self.0.get(id)?;
+        let mut style = self.by_id.get(id)?;
         for _ in 0..MAX_CHAIN {
             if let Some(found) = of(style) {
                 return Some(found);
             }
-            style = self.0.get(style.based_on.as_ref()?)?;
+            style = self.by_id.get(style.based_on.as_ref()?)?;
         }
         None
     }

@@ -126,7 +126,7 @@ impl Entity {
     pub(super) fn content(&self) -> Bytes {
         let encoding = self.structured("Content-Transfer-Encoding").unwrap_or_default();
         match encoding.first.as_str() {
-            "base64" => transfer::base64(&self.body),
+            "base64" => crate::base64::base64(&self.body),
             "quoted-printable" => transfer::quoted_printable(&self.body),
             _ => self.body.clone(),
         }

@@ -127,7 +127,7 @@ fn unquote(content: &str) -> Vec<u8> {
 
 fn unbase(content: &str) -> Option<Vec<u8>> {
     let known = |b: u8| b.is_ascii_alphanumeric() || b"+/-_= ".contains(&b);
-    let bytes = content.bytes().all(known).then(|| transfer::base64(content.as_bytes()))?;
+    let bytes = content.bytes().all(known).then(|| crate::base64::base64(content.as_bytes()))?;
     (content.is_empty() || !bytes.is_empty()).then(|| bytes.into())
 }
 
@@ -196,7 +196,7 @@ fn utf_7(bytes: &[u8]) -> String {
         let digits = behind.len()
             - behind.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/').len();
         let (digits, behind) = behind.split_at(digits);
-        let bytes = transfer::base64(digits.as_bytes());
+        let bytes = crate::base64::base64(digits.as_bytes());
         let units =
             bytes.chunks_exact(2).map(|pair| pair.iter().fold(0, |unit, b| unit << 8 | u16::from(*b)));
         out.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));

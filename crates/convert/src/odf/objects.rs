@@ -1,6 +1,8 @@
 //! Documents inside OpenDocument files: charts and formulas, which are read where they stand, and
 //! whole documents, which are given on.
 
+use std::collections::HashMap;
+
 use crate::archive::{Archive, join};
 use crate::drawings;
 use crate::embedded::Embedded;
@@ -8,12 +10,14 @@ use crate::guarded::Clock;
 use crate::numbers::plain;
 use crate::output::{Output, one_line};
 use crate::table::push_row;
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Tag, Xml};
 use crate::{Attachment, Limits};
 
 /// Objects of one slide or sheet, cells of one chart, and the longest text in it.
 const MAX_OBJECTS: usize = 1_000;
 const MAX_CELLS: usize = 20_000;
+/// Trend lines of one chart, and styles of them.
+const MAX_TRENDS: usize = 1_000;
 const MAX_TEXT: usize = 4 << 10;
 
 /// The objects of a file.
@@ -120,14 +124,16 @@ fn kind(mut xml: Xml<'_>) -> Result<Kind, Stop> {
 fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
     let (mut titles, mut rows, mut cells) = (Vec::new(), Vec::<Vec<String>>::new(), 0_usize);
     let mut damaged = false;
+    let mut trends = Trends::default();
     loop {
-        let (mut title, mut cell) = (false, None);
+        let (mut title, mut cell, mut equation) = (false, None, false);
         match xml.next() {
             Ok(Node::Open(tag)) => match tag.name() {
                 "title" | "subtitle" => title = true,
                 "table-row" => rows.push(Vec::new()),
                 "table-cell" => cell = Some(tag.exact("office:value")),
-                _ => {}
+                "equation" => equation = true,
+                _ => trends.open(&tag),
             },
             Ok(Node::End) => break,
             Err(Stop::Damaged) => {
@@ -136,6 +142,9 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
             }
             Err(over) => return Err(over),
             Ok(_) => {}
+        }
+        if equation {
+            trends.equation(&xml.text(MAX_TEXT)?);
         }
         if title || cell.is_some() {
             cells += 1;
@@ -167,10 +176,54 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
             output.line(&line);
         }
     }
+    for Trend { kind, name, equation } in &trends.drawn {
+        output.line(&drawings::trend("", kind, [name, equation]));
+    }
     if damaged {
         output.partial();
     }
     Ok(())
+}
+
+/// The trend lines of a chart, which say in their styles what they are.
+#[derive(Default)]
+struct Trends {
+    style: String,
+    by_style: HashMap<String, Trend>,
+    drawn: Vec<Trend>,
+}
+
+#[derive(Default, Clone)]
+struct Trend {
+    kind: String,
+    name: String,
+    equation: String,
+}
+
+impl Trends {
+    fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "style" => self.style = tag.exact("style:name").unwrap_or_default(),
+            "chart-properties" if self.by_style.len() < MAX_TRENDS => {
+                let value = |name: &str| one_line(&tag.attr(name).unwrap_or_default());
+                let (kind, name) = (value("regression-type"), value("regression-name"));
+                if !matches!(kind.as_str(), "" | "none") {
+                    self.by_style.insert(self.style.clone(), Trend { kind, name, ..Trend::default() });
+                }
+            }
+            "regression-curve" if self.drawn.len() < MAX_TRENDS => {
+                let style = tag.attr("style-name").and_then(|style| self.by_style.get(&style));
+                self.drawn.push(style.cloned().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn equation(&mut self, text: &str) {
+        if let Some(trend) = self.drawn.last_mut() {
+            trend.equation = one_line(text);
+        }
+    }
 }
 
 /// Writes a formula as it was typed.

@@ -24,6 +24,7 @@ const MAX_REPEATED: usize = 50;
 #[derive(Default)]
 struct Row {
     number: usize,
+    hidden: bool,
     repeated: usize,
     cells: Vec<(usize, String)>,
     bytes: usize,
@@ -48,7 +49,7 @@ pub(super) fn read(
     clock: Clock,
 ) -> Result<(), Stop> {
     let mut hidden = HashSet::new();
-    let (mut style, mut total, mut formulas) = (String::new(), 0_usize, 0_usize);
+    let (mut style, mut total, mut formulas, mut columns) = (String::new(), 0_usize, 0_usize, 0_usize);
     let (mut grid, mut row, mut cell) = (Grid::default(), Row::default(), Cell::default());
     // Sheets hold no sheets, but their cells may hold drawn tables.
     let (mut in_sheet, mut shown, mut in_cell, mut paragraphs, mut in_comment) =
@@ -74,14 +75,22 @@ pub(super) fn read(
                     }
                     (in_sheet, shown) = (true, output.begin_labelled(&name, is_hidden));
                     output.set_total(total);
-                    (grid, row) = (Grid::default(), Row::default());
+                    (grid, row, columns) = (Grid::default(), Row::default(), 0);
                 }
                 _ if !shown => {}
                 "table-row" => {
                     let number = row.number + row.repeated.max(1);
                     let number = if row.number == 0 { 1 } else { number };
                     let repeated = tag.number("number-rows-repeated").unwrap_or(1).clamp(1, MAX_ROWS);
-                    row = Row { number: number.min(MAX_ROWS), repeated, ..Row::default() };
+                    let (number, hidden) = (number.min(MAX_ROWS), is_hidden(&tag));
+                    row = Row { number, hidden, repeated, ..Row::default() };
+                }
+                "table-column" => {
+                    let repeated = tag.number("number-columns-repeated").unwrap_or(1).clamp(1, MAX_COLUMNS);
+                    if is_hidden(&tag) {
+                        grid.hide_columns(columns..=columns + repeated - 1);
+                    }
+                    columns += repeated;
                 }
                 "table-cell" | "covered-table-cell" => {
                     in_cell = true;
@@ -134,6 +143,7 @@ pub(super) fn read(
                     row.write(&mut grid, output);
                 }
                 "table" if !in_cell => {
+                    grid.finish(output);
                     let boxes = std::mem::take(&mut boxes);
                     boxes.lines().filter(|line| !line.trim().is_empty()).for_each(|line| output.line(line));
                     objects.write(output)?;
@@ -155,6 +165,11 @@ pub(super) fn read(
         output.note(Note::FormulasWithoutValues { count: formulas });
     }
     Ok(())
+}
+
+/// True of rows and columns that are hidden, or left out by a filter.
+fn is_hidden(tag: &Tag<'_>) -> bool {
+    tag.attr("visibility").is_some_and(|visibility| visibility != "visible")
 }
 
 fn target(cell: &mut Cell, in_comment: bool) -> &mut String {
@@ -247,7 +262,8 @@ impl Row {
         }
         let times = if self.repeated > MAX_REPEATED { 1 } else { self.repeated };
         for number in self.number..self.number + times {
-            grid.row(number, self.cells.iter().map(|(column, text)| (*column, text.as_str())), output);
+            let cells = self.cells.iter().map(|(column, text)| (*column, text.as_str()));
+            grid.row(number, self.hidden, cells, output);
         }
         if times < self.repeated {
             let last = (self.number + self.repeated - 1).min(MAX_ROWS);

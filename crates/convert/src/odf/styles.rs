@@ -6,15 +6,21 @@ use std::collections::{HashMap, HashSet};
 use super::lists::Lists;
 use crate::xml::{Node, Stop, Tag, Xml};
 
+/// The number of styles that are followed, each to the one that it is based on.
+const MAX_CHAIN: usize = 12;
+
 /// The styles that are known so far.
 #[derive(Default)]
 pub(super) struct Styles {
     pub(super) lists: Lists,
     /// Styles of slides that are left out when the presentation is shown.
     hidden_slides: HashSet<String>,
-    raising: HashSet<Name>,
+    /// Styles that say of their text whether it is raised.
+    raising: HashMap<Name, bool>,
     /// Styles that say of their text whether it is hidden.
     hiding: HashMap<Name, bool>,
+    /// The style that each is based on, which may come behind it.
+    parents: HashMap<Name, Name>,
     /// The style that is being read.
     open: Option<Name>,
 }
@@ -73,22 +79,13 @@ impl Styles {
         self.open = tag.exact("style:name").map(|name| (is_paragraph, name));
         let parent = tag.exact("style:parent-style-name").map(|parent| (is_paragraph, parent));
         let (Some(name), Some(parent)) = (&self.open, parent) else { return };
-        if self.raising.contains(&parent) {
-            self.raising.insert(name.clone());
-        }
-        if let Some(is_hidden) = self.hiding.get(&parent).copied() {
-            self.hiding.insert(name.clone(), is_hidden);
-        }
+        self.parents.insert(name.clone(), parent);
     }
 
     fn text(&mut self, tag: &Tag<'_>) {
         let Some(name) = &self.open else { return };
         if let Some(position) = tag.attr("text-position") {
-            if is_raised(&position) {
-                self.raising.insert(name.clone());
-            } else {
-                self.raising.remove(name);
-            }
+            self.raising.insert(name.clone(), is_raised(&position));
         }
         if let Some(display) = tag.exact("text:display") {
             self.hiding.insert(name.clone(), display == "none");
@@ -107,7 +104,13 @@ impl Styles {
         }
         let Some(style) = tag.exact("text:style-name") else { return (false, None) };
         let name = (is_paragraph, style);
-        (self.raising.contains(&name), self.hiding.get(&name).copied())
+        (self.said(&self.raising, &name).unwrap_or(false), self.said(&self.hiding, &name))
+    }
+
+    /// The word of a style, or of the one that it is based on.
+    fn said(&self, words: &HashMap<Name, bool>, name: &Name) -> Option<bool> {
+        let chain = std::iter::successors(Some(name), |name| self.parents.get(*name));
+        chain.take(MAX_CHAIN).find_map(|name| words.get(name).copied())
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::WINDOWS_1252;
 
 use super::charsets;
 use super::form::Form;
 use super::group::{Group, Kind, NO_FONT};
+use super::instructions::Instructions;
+use crate::Note;
+use crate::code_pages::Charset;
 use crate::flow::Flow;
 use crate::output::one_line;
 
@@ -25,6 +28,8 @@ const NEAR: i32 = 30;
 /// A font of the table of fonts.
 pub(super) struct Font {
     pub(super) charset: i32,
+    /// That of its code page, if it names one.
+    pub(super) code_page: Option<Charset>,
     /// The name of a font of signs.
     pub(super) name: String,
 }
@@ -37,7 +42,9 @@ pub(super) struct Document<'o> {
     pub(super) depth: usize,
     /// Bytes of text in the charset of the font.
     pending: Vec<u8>,
-    pub(super) encoding: &'static Encoding,
+    pub(super) charset: Charset,
+    /// True if the charset that the document names is not known.
+    pub(super) is_unknown: bool,
     pub(super) fonts: HashMap<i32, Font>,
     /// The font of text whose font is not said.
     pub(super) default_font: i32,
@@ -67,6 +74,7 @@ pub(super) struct Document<'o> {
     pub(super) objects: Vec<Vec<u8>>,
     object: Vec<u8>,
     pub(super) form: Form,
+    pub(super) instructions: Instructions,
 }
 
 impl<'o> Document<'o> {
@@ -77,7 +85,8 @@ impl<'o> Document<'o> {
             outer: Vec::new(),
             depth: 0,
             pending: Vec::new(),
-            encoding: WINDOWS_1252,
+            charset: Charset::Web(WINDOWS_1252),
+            is_unknown: false,
             fonts: HashMap::new(),
             default_font: NO_FONT,
             starred: false,
@@ -97,6 +106,7 @@ impl<'o> Document<'o> {
             objects: Vec::new(),
             object: Vec::new(),
             form: Form::default(),
+            instructions: Instructions::default(),
         }
     }
 
@@ -142,9 +152,7 @@ impl<'o> Document<'o> {
                     self.asides.push(aside);
                 }
             }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice => {
-                self.flow.text(&text)
-            }
+            _ => self.flow.text(&text),
         }
     }
 
@@ -153,7 +161,10 @@ impl<'o> Document<'o> {
         !self.group.skipped
             && !self.group.hidden
             && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice)
+            && !matches!(
+                self.group.kind,
+                Kind::Fonts | Kind::Styles | Kind::Object | Kind::Choice | Kind::Instructions
+            )
     }
 
     pub(super) fn byte(&mut self, byte: u8) {
@@ -163,6 +174,12 @@ impl<'o> Document<'o> {
         }
         if self.group.kind == Kind::Choice {
             self.form.push(byte);
+            return;
+        }
+        if self.group.kind == Kind::Instructions {
+            if !self.group.skipped {
+                self.instructions.byte(byte);
+            }
             return;
         }
         if self.group.kind == Kind::Fonts && !self.group.skipped {
@@ -198,22 +215,31 @@ impl<'o> Document<'o> {
             self.flow.text("^");
         }
         let font = self.fonts.get(&self.group.font);
-        let charset = font.map_or(1, |font| font.charset);
+        let charset = font.and_then(|font| font.code_page.or_else(|| charsets::of_font(font.charset)));
         let text = match font {
-            Some(Font { charset: charsets::SYMBOL, name }) => charsets::symbols(name, &bytes).into(),
-            _ => {
-                let encoding = charsets::of_font(charset).unwrap_or(self.encoding);
-                encoding.decode_without_bom_handling(&bytes).0
-            }
+            Some(Font { charset: charsets::SYMBOL, name, .. }) => charsets::symbols(name, &bytes).into(),
+            _ => charset.unwrap_or(self.charset).decode(&bytes),
         };
+        if self.is_unknown && charset.is_none() && !bytes.is_ascii() {
+            self.flow.output.note(Note::Charset { charset: WINDOWS_1252.name() });
+        }
         self.flow.output.unreadable(&text);
         self.flow.text(&text);
+    }
+
+    /// Takes the charset of a code page; whether it is known.
+    pub(super) fn set_code_page(&mut self, number: i32) -> bool {
+        self.flush();
+        let charset = Charset::of_code_page(number);
+        self.charset = charset.unwrap_or(self.charset);
+        charset.is_some()
     }
 
     /// A character in Unicode, as a signed number of 16 bits.
     pub(super) fn unicode(&mut self, value: i32) {
         self.to_skip = self.group.stand_ins;
-        if !self.is_text() {
+        let is_code = self.group.kind == Kind::Instructions && !self.group.skipped;
+        if !self.is_text() && !is_code {
             return;
         }
         let unit = u16::try_from(value.rem_euclid(0x1_0000)).unwrap_or_default();
@@ -231,6 +257,10 @@ impl<'o> Document<'o> {
             }
             (None, _) => String::from_utf16_lossy(&[unit]),
         };
+        if is_code {
+            self.instructions.push(&text, self.charset);
+            return;
+        }
         self.flow.output.unreadable(&text);
         if text != "\0" {
             self.text(&text);

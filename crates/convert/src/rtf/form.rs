@@ -1,6 +1,6 @@
 //! Form fields, whose values are no text of the document.
 
-use encoding_rs::Encoding;
+use crate::code_pages::Charset;
 
 /// Choices of a list that are kept, and bytes of all of them.
 const MAX_CHOICES: usize = 1_000;
@@ -44,14 +44,14 @@ impl Form {
     }
 
     /// The text that the field shows.
-    pub(super) fn shown(self, encoding: &'static Encoding) -> String {
+    pub(super) fn shown(self, charset: Charset) -> String {
         let result = self.result.unwrap_or(self.default);
         match self.kind {
             1 if result == 0 => "\u{2610}".to_owned(),
             1 => "\u{2612}".to_owned(),
             2 => {
                 let chosen = usize::try_from(result).ok().and_then(|at| self.choices.get(at));
-                let text = chosen.map(|choice| encoding.decode_without_bom_handling(choice).0);
+                let text = chosen.map(|choice| charset.decode(choice));
                 text.unwrap_or_default().trim().to_owned()
             }
             _ => String::new(),

@@ -38,6 +38,8 @@ pub(super) enum Kind {
     Label,
     /// A choice of a form field that is a list.
     Choice,
+    /// The instructions of a field.
+    Instructions,
     /// An object that another program made, in hexadecimal digits.
     Object,
 }

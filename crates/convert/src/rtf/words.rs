@@ -1,9 +1,11 @@
 //! The effects of RTF's control words.
 
-use super::charsets;
 use super::document::{Document, Font, MAX_CELLS};
 use super::form::Form;
 use super::group::{Kind, NO_FONT};
+use super::instructions::Instructions;
+use crate::code_pages::Charset;
+use crate::eq;
 
 /// Fonts whose charsets are kept, and styles that make headings.
 const MAX_FONTS: usize = 10_000;
@@ -59,7 +61,7 @@ const SKIPPED: &[&str] = &[
 
 /// Starred destinations whose content is text.
 const SHOWN: &[&str] =
-    &["shpinst", "shptxt", "shppict", "annotation", "atnauthor", "listtext", "pntext", "footnote"];
+    &["do", "shpinst", "shptxt", "shppict", "annotation", "atnauthor", "listtext", "pntext", "footnote"];
 
 /// Carries out a control word.
 pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i32>) {
@@ -68,6 +70,12 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
     if word == "objdata" && document.depth > 1 && document.is_text() {
         document.flush();
         document.group.kind = Kind::Object;
+        return;
+    }
+    if word == "fldinst" && document.depth > 1 && document.is_text() {
+        document.flush();
+        document.instructions = Instructions::default();
+        document.group.kind = Kind::Instructions;
         return;
     }
     match word {
@@ -158,15 +166,26 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             document.group.font = document.default_font;
         }
         "fcharset" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
-            let font = Font { charset: value.unwrap_or(1), name: String::new() };
+            let font = Font { charset: value.unwrap_or(1), code_page: None, name: String::new() };
             document.fonts.insert(document.group.font, font);
         }
         "ansicpg" => {
-            if let Some(encoding) = value.and_then(charsets::of_code_page) {
-                document.encoding = encoding;
+            // Zero is that of the system.
+            let number = value.filter(|number| *number != 0);
+            document.is_unknown = number.is_some_and(|number| !document.set_code_page(number));
+        }
+        "pc" | "pca" | "mac" => {
+            document.set_code_page(match word {
+                "pc" => 437,
+                "pca" => 850,
+                _ => 10_000,
+            });
+        }
+        "cpg" if document.group.kind == Kind::Fonts => {
+            if let Some(font) = document.fonts.get_mut(&document.group.font) {
+                font.code_page = value.and_then(Charset::of_code_page);
             }
         }
-        "mac" => document.encoding = encoding_rs::MACINTOSH,
         "fonttbl" => document.group.kind = Kind::Fonts,
         "pict" => {
             if document.is_text() {
@@ -176,8 +195,12 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         }
         "fftype" | "ffres" | "ffdefres" => document.form.set(word, value),
         "fldrslt" => {
-            let shown = std::mem::take(&mut document.form).shown(document.encoding);
+            let shown = std::mem::take(&mut document.form).shown(document.charset);
             document.text(&shown);
+            let instructions = std::mem::take(&mut document.instructions);
+            if let Some(equation) = eq::shown(&instructions.finish(document.charset)) {
+                document.text(&equation);
+            }
         }
         "footnote" => document.aside(Kind::Note("footnote")),
         "annotation" => document.aside(Kind::Note("comment")),

@@ -19,6 +19,7 @@ const MAX_ROW: usize = 4 << 20;
 
 /// Numbers of records.
 const ROW: u32 = 0;
+const COLUMNS: u32 = 60;
 const RICH_TEXT: u32 = 62;
 const END_OF_CELLS: u32 = 146;
 
@@ -49,6 +50,7 @@ struct Cell {
 #[derive(Default)]
 struct Row {
     number: usize,
+    hidden: bool,
     texts: String,
     cells: Vec<(usize, usize)>,
 }
@@ -77,7 +79,7 @@ impl Row {
             *from = *to;
             Some((*column, text))
         });
-        grid.row(self.number, cells, output);
+        grid.row(self.number, self.hidden, cells, output);
     }
 }
 
@@ -97,8 +99,15 @@ impl Cells<'_> {
                 Node::Open(tag) => match tag.name() {
                     "row" => {
                         let number = tag.number("r").unwrap_or(row.number + 1).clamp(1, MAX_ROWS);
-                        row = Row { number, ..Row::default() };
+                        row = Row { number, hidden: tag.is_on("hidden"), ..Row::default() };
                         next_column = 0;
+                    }
+                    "col" if tag.is_on("hidden") => {
+                        let number =
+                            |name: &str| tag.number(name).map(|number: usize| number.saturating_sub(1));
+                        if let Some((first, last)) = number("min").zip(number("max")) {
+                            grid.hide_columns(first..=last);
+                        }
                     }
                     "c" => {
                         let at = tag.attr("r").as_deref().and_then(place);
@@ -126,7 +135,10 @@ impl Cells<'_> {
                         row.write(&mut grid, output);
                         row = Row { number: row.number, ..Row::default() };
                     }
-                    "sheetData" => return Ok(()),
+                    "sheetData" => {
+                        grid.finish(output);
+                        return Ok(());
+                    }
                     _ => {}
                 },
                 Node::End => return Ok(()),
@@ -188,8 +200,14 @@ impl Cells<'_> {
                 ROW => {
                     row.write(&mut grid, output);
                     let number = place_at(data, 0).unwrap_or(0).saturating_add(1).min(MAX_ROWS);
-                    row = Row { number, ..Row::default() };
+                    let hidden = data.get(11).is_some_and(|flags| flags & 0x10 != 0);
+                    row = Row { number, hidden, ..Row::default() };
                     next_column = 0;
+                }
+                COLUMNS if data.get(16).is_some_and(|flags| flags & 1 != 0) => {
+                    if let Some((first, last)) = place_at(data, 0).zip(place_at(data, 4)) {
+                        grid.hide_columns(first..=last);
+                    }
                 }
                 // Cells that stand behind the one before have no column of their own.
                 1..=18 | RICH_TEXT => {
@@ -207,6 +225,7 @@ impl Cells<'_> {
             }
         };
         row.write(&mut grid, output);
+        grid.finish(output);
         ended
     }
 

@@ -121,6 +121,14 @@ fn what_an_old_letter_says_no_more_is_left_out() {
 }
 
 #[test]
+fn equations_of_old_letters_are_read_from_their_fields() {
+    let text = "Add \u{13} EQ \\f(1,2) \u{15} cup, see page \u{13} PAGE \u{14}7\u{15}.\r";
+    let hidden = ("\u{13} EQ \\f(3,4) \u{15}", &[0x3c_u8, 0x08, 1][..]);
+    let bytes = old_letter([&[(text, &[])], &[hidden, ("End\r", &[])]]);
+    assert_eq!(read("application/msword", bytes).unwrap().text, "Add 1/2 cup, see page 7.\nEnd\n");
+}
+
+#[test]
 fn an_old_presentation_is_read_slide_by_slide_with_its_notes() {
     let converted = read("application/vnd.ms-powerpoint", file("legacy.ppt")).unwrap();
     assert_eq!((converted.unit, converted.units), (Unit::Slide, 2));

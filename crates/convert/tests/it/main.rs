@@ -9,13 +9,17 @@
 
 mod annotations;
 mod backward;
+mod charts;
 mod clauses;
+mod code_pages;
 mod common;
 mod damaged;
 mod damaged_office;
 mod embedded;
 mod examples;
+mod fields;
 mod fonts;
+mod hidden;
 mod images;
 mod inbox;
 mod layers;
@@ -27,6 +31,7 @@ mod office;
 mod pages;
 mod passages;
 mod producers;
+mod protected;
 mod sheets;
 mod signs;
 mod tables;
