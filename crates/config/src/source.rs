@@ -1,10 +1,10 @@
 //! One file as read, before variable substitution.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use attache_core::hash::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -98,10 +98,7 @@ impl ConfigFile {
                 Err(_) => add(b"\0unreadable"),
             }
         }
-        hash.finalize().iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex(&hash.finalize())
     }
 
     pub(crate) fn named(&self, path: &str) -> Option<&Named> {

@@ -6,6 +6,7 @@ use std::path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use attache_core::hash::hex;
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
 use futures_util::future::try_join;
@@ -16,7 +17,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use serde::Serialize;
 
 use super::backend::Backend;
-use super::names::{Copy, Hash, Name, Names, hash_of, hex};
+use super::names::{Copy, Hash, Name, Names, hash_of};
 
 /// The default limit of a store: 64 GiB.
 const MAX_BYTES: u64 = 64 << 30;

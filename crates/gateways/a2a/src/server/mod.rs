@@ -22,6 +22,7 @@ use std::time::Duration;
 use attache_agent::Sessions;
 use attache_agent::bodies::{Bodies, BodyError, ReadBody};
 use attache_core::DocumentStore;
+use attache_core::hash::hex;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -172,8 +173,7 @@ impl A2aServer {
     pub fn router(mut self) -> Router {
         self.tasks.input.clone_from(&self.profile.input);
         let card = self.profile.card(self.signer.as_ref(), self.tasks.notifications.is_some()).to_string();
-        let tag: String =
-            digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let tag = hex(digest(&SHA256, card.as_bytes()).as_ref().iter().take(8));
         let hosts = self.hosts.into_iter().chain(gate::host_of(&self.profile.url));
         let served = Served {
             hosts: self.is_open.then(|| hosts.collect()),
