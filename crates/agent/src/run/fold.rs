@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::hash::StableHash;
-use attache_core::message::{Metadata, UserOrigin};
+use attache_core::message::{Metadata, NOTICE, UserOrigin};
 use attache_core::tool::ToolSpec;
 use attache_core::{
     AssistantMessage, AssistantPart, FinishReason, Message, MessageId, ResultStatus, Role, ToolCall,
@@ -12,7 +12,7 @@ use attache_core::{
 
 use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
 use crate::memory::text_tokens::tokens_of_length;
-use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
+use crate::memory::turns::{PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
 use crate::run::team::AGENT;

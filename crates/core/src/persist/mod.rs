@@ -16,15 +16,12 @@ use crate::citation::Citation;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
     Arguments, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart, ReasoningPart,
-    ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    ReplayData, ResultStatus, SystemMessage, TOOL_CALL_DOCUMENTS, TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
     UserOrigin, UserPart,
 };
 use crate::tree::ContentTree;
 use reference::ReferenceRecord;
 pub(crate) use reference::Resolve;
-
-/// The metadata key of the synthetic message, as the specification names it.
-const TOOL_CALL_DOCUMENTS: &str = "toolCallDocuments";
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::document::Document;
+pub use crate::document::reference::{REFERENCE_ID, REFERENCE_MARKER};
 use crate::id::DocumentId;
 pub(crate) use error::Reason;
 pub use error::{TreeError, TreeErrorKind};

@@ -1,6 +1,7 @@
 //! Structured results taken apart: texts with the file they belong to, data that can be quoted, and what listings
 //! name.
 
+use attache_core::tree::REFERENCE_MARKER;
 use serde_json::{Map, Value};
 
 use crate::passages;
@@ -314,7 +315,7 @@ fn is_text(text: &str) -> bool {
 }
 
 fn is_reference(object: &Map<String, Value>) -> bool {
-    object.contains_key("attache.document")
+    object.contains_key(REFERENCE_MARKER)
 }
 
 fn path_of(object: &Map<String, Value>) -> Option<&str> {
