@@ -97,8 +97,8 @@ impl Driver {
             }
             None => all.to_vec(),
         };
-        // Another memory does not know what they stand for.
-        if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
+        // Without a memory, nobody knows what they stand for.
+        if setup.memory.is_none() {
             without_marks(&mut messages);
         }
         Ok((choose.is_some() || messages.len() < all.len()).then_some(messages))
