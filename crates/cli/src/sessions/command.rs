@@ -38,10 +38,10 @@ async fn done(
     config: &Config,
     color: When,
 ) -> Result<Exit, SetupError> {
-    let kept = Stores::look(config).await?;
-    let agent = Agent::builder(registry.model(OFFLINE)?).store(kept.documents()).build();
+    let stores = Stores::look(config).await?;
+    let agent = Agent::builder(registry.model(OFFLINE)?).store(stores.documents()).build();
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
-    let sessions = kept.sessions(agent.clone());
+    let sessions = stores.sessions(agent.clone());
     Ok(match arguments.command {
         SessionsCommand::List { json } => {
             let mut all = all(&sessions).await?;
