@@ -16,7 +16,7 @@ use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
 use crate::store_documents::keep_of_result;
 
-/// The most messages that wait in an inbox.
+/// The maximum number of messages that wait in an inbox.
 pub(crate) const INBOX_LIMIT: usize = 64;
 
 /// The reason why a submission or an injection was not taken. The run goes on as if it had not been made.
@@ -65,7 +65,7 @@ pub enum SubmitError {
     /// The inbox holds as many messages as it takes.
     #[error("the inbox is full ({limit} messages)")]
     InboxFull {
-        /// The most messages that wait.
+        /// The maximum number of messages that wait.
         limit: usize,
     },
     /// The journal did not take the result.

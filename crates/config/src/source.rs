@@ -12,9 +12,9 @@ use crate::problem::{Problem, Problems};
 use crate::toml_places::{Located, line_of};
 use crate::variables::{Lookup, filled, place};
 
-/// The most bytes of a configuration, or of a file that it names.
+/// The maximum number of bytes of a configuration, or of a file that it names.
 const LARGEST: u64 = 16 << 20;
-/// The most bytes of all files that it names.
+/// The maximum number of bytes of all files that it names.
 const MOST_NAMED: u64 = 64 << 20;
 
 /// A configuration file, read with the files that it names but not yet applied.

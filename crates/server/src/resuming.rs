@@ -311,7 +311,7 @@ const LOOK: Duration = Duration::from_secs(10);
 /// The time for a note that a run is to end, which was told so.
 const STOPPING: Duration = Duration::from_secs(5);
 
-/// The most runs that are taken over at a time.
+/// The maximum number of runs that are taken over at a time.
 const AT_ONCE: usize = 8;
 /// The pause between two looks: a part of the lease within these bounds.
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -20,7 +20,7 @@ use super::store::SessionStore;
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
 
-/// The most sessions by default.
+/// The maximum number of sessions by default.
 const MAX_SESSIONS: usize = 10_000;
 
 /// Sessions in memory: they outlive their runs, not the process. There are 10,000 at most; beyond that the one makes room
@@ -144,7 +144,7 @@ impl MemorySessions {
         Self::default()
     }
 
-    /// Sets the most sessions.
+    /// Sets the maximum number of sessions.
     #[must_use]
     pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
         self.max_sessions = max_sessions;

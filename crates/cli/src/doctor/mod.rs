@@ -146,7 +146,7 @@ fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
     written(answer(&format!("{text}\n")))
 }
 
-/// The most that the probes take.
+/// The maximum cost of the probes.
 #[derive(Debug, Default)]
 struct Cost {
     requests: u64,

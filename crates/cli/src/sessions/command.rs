@@ -179,7 +179,7 @@ pub(crate) fn shown(said: &[Said], style: Style) -> String {
     text
 }
 
-/// The most sessions that a search names.
+/// The maximum number of sessions that a search names.
 const MOST_FOUND: usize = 50;
 
 async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupError> {

@@ -14,7 +14,7 @@ use crate::error::malformed;
 use crate::reading::Reading;
 use crate::reply::ChunkSink;
 
-/// The most content blocks of a reply. A cited answer has hundreds.
+/// The maximum number of content blocks of a reply. A cited answer has hundreds.
 const MAX_BLOCKS: usize = 10_000;
 
 /// The content of a block; `O` is that which one API alone has.

@@ -46,7 +46,7 @@ enum Said {
 const FRAME_HEAD: usize = 9;
 const SETTINGS: u8 = 4;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
-/// The most bytes of a frame that is looked at.
+/// The maximum number of bytes of a frame that is looked at.
 const LONGEST: usize = 1 << 14;
 
 fn said(bytes: &[u8]) -> Said {

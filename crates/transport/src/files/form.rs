@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use crate::body::Frames;
 use crate::request::RequestParts;
 
-/// The most bytes of a name.
+/// The maximum number of bytes of a name.
 const LONGEST_NAME: usize = 200;
 
 /// The name under which a document is uploaded.

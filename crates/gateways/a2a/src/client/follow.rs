@@ -22,7 +22,7 @@ const MOST_STREAMS: u32 = 3;
 /// The wait between two looks at a task; it doubles.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 const LAST_LOOK: Duration = Duration::from_secs(5);
-/// The most looks in a row that may fail.
+/// The maximum number of looks in a row that may fail.
 const MOST_FAILED_LOOKS: u32 = 5;
 /// The time for a cancellation behind a call that was dropped.
 const CANCELLING: Duration = Duration::from_secs(10);

@@ -45,7 +45,7 @@ pub use self::notify::A2aTargets;
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;
-/// The most bytes of all requests that are read at a time.
+/// The maximum number of bytes of all requests that are read at a time.
 const BODIES: usize = 512 << 20;
 /// The time in which a request must be there.
 const READING: Duration = Duration::from_secs(30);

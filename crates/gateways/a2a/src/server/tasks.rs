@@ -21,11 +21,11 @@ use crate::wire::{A2aState, Message, Part};
 pub(super) const STOPPING: Duration = Duration::from_secs(2);
 /// The same for one that told that it asks: it stops at once, or waits for the answer itself.
 const SETTLING: Duration = Duration::from_millis(200);
-/// The most bytes of documents in an answer.
+/// The maximum number of bytes of documents in an answer.
 const MOST_BYTES: usize = 32 << 20;
-/// The most failed tasks that are remembered.
+/// The maximum number of failed tasks that are remembered.
 const MOST_FAILED: usize = 1_000;
-/// The most sessions and runs that a list looks at.
+/// The maximum number of sessions and runs that a list looks at.
 const MOST_LISTED: usize = 500;
 
 /// A run that is driven here.

@@ -21,11 +21,11 @@ use crate::write::is_json;
 /// The methods that path items name. OPTIONS and TRACE are for clients and none of a model's.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "patch", "head", "query", "options", "trace"];
 
-/// The most bytes of what the schemas of arguments, and of an answer, refer to.
+/// The maximum number of bytes of what the schemas of arguments, and of an answer, refer to.
 const REQUEST_ROOM: usize = 96 << 10;
 const RESPONSE_ROOM: usize = 24 << 10;
 
-/// The most bytes of the schema of all arguments, and of a path.
+/// The maximum number of bytes of the schema of all arguments, and of a path.
 const MOST_SCHEMA: usize = 256 << 10;
 const LONGEST_PATH: usize = 4 << 10;
 

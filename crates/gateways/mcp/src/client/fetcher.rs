@@ -47,7 +47,7 @@ impl McpFetcher {
         self
     }
 
-    /// Sets the most bytes of one document.
+    /// Sets the maximum number of bytes of one document.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;

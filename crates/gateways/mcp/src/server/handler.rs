@@ -46,7 +46,7 @@ use super::toolbox::{Calling, described};
 
 /// The time between two looks whether the tools have changed.
 const LOOK: Duration = Duration::from_secs(5);
-/// The most documents whose changes one client is told.
+/// The maximum number of documents whose changes one client is told.
 const WATCHED: usize = 1_000;
 
 /// On whose behalf a request over HTTP is made.

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const LONG_PAUSE: Duration = Duration::from_secs(60);
 /// The longest that a question takes, each of its documents counted alone.
 const TIME: Duration = Duration::from_secs(5);
-/// The most bytes of a document.
+/// The maximum number of bytes of a document.
 const MOST: usize = 256 << 10;
 
 /// The place of the keys.
