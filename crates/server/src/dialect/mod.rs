@@ -20,6 +20,8 @@ pub(crate) mod vercel_ui;
 
 use std::sync::Arc;
 
+use answer::{Answer, Piece};
+
 use crate::live::{Entry, Live, View};
 
 /// A form in which a run is told over a stream of server-sent events.
@@ -32,6 +34,29 @@ pub(crate) trait Tell: Send + 'static {
 
     /// Learns that the entries from here on are those of another drive of the run. The run so far comes next.
     fn moved(&mut self, _live: &Live) {}
+}
+
+/// A dialect that tells an answer by its pieces and nothing else.
+trait TellPieces: Send + 'static {
+    /// The answer so far.
+    fn answer(&mut self) -> &mut Answer;
+
+    /// Writes what a client is told of a piece.
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>);
+}
+
+impl<T: TellPieces> Tell for T {
+    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
+        let mut answer = std::mem::take(self.answer());
+        answer.entry(entry, &mut |piece| self.piece(piece, out));
+        *self.answer() = answer;
+    }
+
+    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
+        let mut answer = std::mem::take(self.answer());
+        answer.view(view, &mut |piece| self.piece(piece, out));
+        *self.answer() = answer;
+    }
 }
 
 /// A dialect that clients speak, for [`Server::dialect`](crate::Server::dialect). The server's own routes have no switch.

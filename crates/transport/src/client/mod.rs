@@ -18,6 +18,7 @@ mod reply;
 mod source;
 mod timeouts;
 mod under_way;
+mod write_to_stream;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
