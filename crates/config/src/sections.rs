@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(crate) use self::server::{
-    Audience, DialectsSection, JwtSection, ServerLimitsSection, ServerSection,
-};
+pub(crate) use self::server::{Audience, JwtSection, ServerLimitsSection, ServerSection};
 pub use self::server::{BusySetting, DisconnectSetting};
 
 /// The configuration of attache: models, servers, tools, approvals, limits and stores.

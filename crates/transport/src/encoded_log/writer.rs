@@ -206,3 +206,6 @@ impl<'a> ItemWriter<'a> {
         self.item.text.is_empty() && self.item.documents.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;
