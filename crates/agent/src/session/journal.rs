@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::error::without_nul;
-use super::guard::Lease;
+use super::lease::Lease;
 use super::id::SessionId;
 use super::records::{Append, Appended, Beginning, Delivery, RunInfo, StoredRun};
 use super::settings::Settings;

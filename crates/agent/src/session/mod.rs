@@ -3,7 +3,7 @@
 mod clock;
 mod closing;
 mod error;
-mod guard;
+mod lease;
 mod id;
 mod journal;
 mod live;

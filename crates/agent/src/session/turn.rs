@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::closing::{Before, Last};
 use super::error::{SessionError, without_nul};
-use super::guard::Lease;
+use super::lease::Lease;
 use super::id::SessionId;
 use super::journal::{SessionJournal, Turn, whole};
 use super::live::{Entered, Queued};

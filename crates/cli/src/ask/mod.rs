@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::json;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
-use crate::replaced::is_same;
+use crate::replace_file::is_same;
 #[cfg(feature = "chat")]
 use crate::sessions::{self, Stores};
 use crate::show::style::When;

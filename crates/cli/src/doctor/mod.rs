@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
 use crate::overlay::{may_write, overlay};
-use crate::replaced::put;
+use crate::replace_file::put;
 use crate::show::table::{Table, filled};
 use crate::show::width::terminal_width;
 

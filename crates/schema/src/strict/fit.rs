@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::back::{Back, item_name};
+use super::restore::{Back, item_name};
 use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };

@@ -2,7 +2,7 @@
 //!
 //! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
-mod back;
+mod restore;
 mod fit;
 mod form;
 mod limits;
@@ -23,7 +23,7 @@ use crate::violation::Violation;
 
 pub use subset::{Refusal, Subset, Unsaid};
 
-use back::{Back, item_name};
+use restore::{Back, item_name};
 
 /// A schema converted to a strict subset; see [`strict`].
 #[derive(Debug)]

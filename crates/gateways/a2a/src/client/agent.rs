@@ -21,7 +21,7 @@ use super::failure::Failure;
 use super::follow::{CancelGuard, Line};
 use super::gather::Gathered;
 use super::handle::A2aHandle;
-use super::heard::Heard;
+use super::progress::Heard;
 use super::link::{Known, Link};
 use super::listing::{CONVERSATION, DOCUMENTS, MESSAGE, TASK};
 use super::output::A2aOutput;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::answer::Answer;
 use super::failure::{Failure, UNKNOWN_TASK};
 use super::gather::Gathered;
-use super::heard::Heard;
+use super::progress::Heard;
 use super::link::Known;
 use super::request::Ask;
 use super::stream::EventStream;

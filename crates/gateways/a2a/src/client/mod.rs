@@ -10,7 +10,7 @@ pub(crate) mod file;
 pub(crate) mod follow;
 pub(crate) mod gather;
 pub(crate) mod handle;
-mod heard;
+mod progress;
 pub(crate) mod link;
 pub(crate) mod listing;
 pub(crate) mod output;

@@ -10,7 +10,7 @@ mod reference;
 mod request_body;
 mod schema;
 mod security;
-mod told;
+mod description;
 #[cfg(feature = "yaml")]
 mod yaml;
 

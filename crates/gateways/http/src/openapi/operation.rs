@@ -9,7 +9,7 @@ use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
-use super::told::describe;
+use super::description::describe;
 use crate::base::Base;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;

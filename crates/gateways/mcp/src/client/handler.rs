@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::calling::Talk;
 use super::listing::{self, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, Listed, READ_RESOURCE};
-use super::odd::Odd;
+use super::lenient::Odd;
 use super::output::{McpContent, McpOutput};
 use super::remote_server::McpServer;
 use super::results::Reader;

@@ -15,7 +15,7 @@ mod incoming_requests;
 mod listing;
 mod names;
 mod oauth;
-mod odd;
+mod lenient;
 mod output;
 mod remote_server;
 mod results;

@@ -22,7 +22,7 @@ use super::hook::McpHook;
 use super::http::McpEndpoint;
 use super::listing::Catalog;
 use super::oauth::{Loopback, McpGrant, McpLogin, McpLoginError, Shared};
-use super::odd::Odd;
+use super::lenient::Odd;
 use super::output::McpOutput;
 use super::results::Reader;
 use super::stdio::McpCommand;

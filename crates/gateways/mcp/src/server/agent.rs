@@ -25,7 +25,7 @@ use super::call::{McpCall, McpLogLevel};
 use super::incoming;
 use super::kept_documents::Whose;
 use super::paused::{Found, Paused, Waits};
-use super::state::CallState;
+use super::call_state::CallState;
 use super::toolbox::{title, unknown_state};
 use super::waiting_calls::Held;
 

@@ -40,7 +40,7 @@ use super::prompt::McpPrompt;
 use super::resources::Change;
 use super::schemas::for_older;
 use super::shared::{Offer, Shared};
-use super::state::CallState;
+use super::call_state::CallState;
 use super::template::McpTemplate;
 use super::toolbox::{Calling, described};
 

@@ -21,7 +21,7 @@ mod resources;
 mod schemas;
 mod service;
 mod shared;
-mod state;
+mod call_state;
 mod stdio;
 mod template;
 mod toolbox;

@@ -15,7 +15,7 @@ use super::limits::McpServeLimits;
 use super::prompt::McpPrompt;
 use super::resources::McpResources;
 use super::shared::{Offer, Shared};
-use super::state::CallState;
+use super::call_state::CallState;
 use super::stdio::{self, McpServeError, Read, Write};
 use super::template::McpTemplate;
 use super::toolbox::Toolbox;

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use super::agent::McpAgent;
 use super::prompt::McpPrompt;
 use super::resources::McpResources;
-use super::state::CallState;
+use super::call_state::CallState;
 use super::template::McpTemplate;
 use super::toolbox::Toolbox;
 
