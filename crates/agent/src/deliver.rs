@@ -134,7 +134,7 @@ async fn deliver_to(
     }
     let (scope, waiting) = waiting_run(&entries, run, &id)?;
     if let Some(deferred) = waiting.deferred_call(&id) {
-        // Whoever goes on with the run says so to the model, and nobody need do that right now.
+        // The driver that goes on with the run tells the model that the call is overdue.
         if deferred.expires_at.is_some_and(|at| at <= now()) {
             return Err(SubmitError::Overdue { id });
         }

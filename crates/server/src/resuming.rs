@@ -55,7 +55,7 @@ pub(crate) async fn go_on(
     go_on_so(app, principal, hosted, session, run, Way::default()).await
 }
 
-/// Goes on with the last run of a session, for which a decision or the result of a call was left. Whoever drives it may have
+/// Goes on with the last run of a session, for which a decision or the result of a call was left. Its driver may have
 /// looked for that for the last time, and is about to stop. False if somebody else drives it.
 pub(crate) async fn go_on_with(
     app: &Arc<App>,

@@ -38,7 +38,7 @@ impl Driver {
         let path = team.way(self.run.path(), &transfer)?;
         let mut setup = team.in_charge(&path)?;
         let transfers = team.transfers(&path)?;
-        // Whoever goes on with a conversation, or has it back, has what there is of it.
+        // An agent that goes on with the conversation, or gets it back, has all of its history.
         let is_new = !transfer.back && !transfer.tool.is_empty();
         let choose = if is_new { team.history(&path)? } else { None };
         if self.is_cost_limited() {

@@ -79,7 +79,7 @@ fn size(count: u32) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Tokens of an issuer. Whoever runs the server names its address, which may be one inside.
+/// Tokens of an issuer. The operator of the server names its address, so that private addresses are allowed.
 fn jwt(settings: &JwtSettings) -> Jwt {
     let fetcher = Arc::new(GuardedFetcher::new().with_private_addresses(true).with_any_port());
     let mut audiences = settings.audiences.iter();

@@ -296,7 +296,7 @@ impl Folder {
 
     /// Removes a file, and yields its size; `None` if it is not there, or not the one that was `written` then.
     pub(super) fn remove(&self, path: &Path, written: Option<SystemTime>) -> Result<Option<u64>, StoreError> {
-        // Whoever counts the files meanwhile would count this one as removed, and have it subtracted once more. The count is
+        // A count of the files meanwhile would not hold this one, and have it subtracted once more. The lock on the count is
         // taken before the turn, as there.
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = self.lock()?;

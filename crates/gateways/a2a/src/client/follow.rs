@@ -198,7 +198,7 @@ fn presumed(draft: &Draft, failure: Failure, guard: &mut CancelGuard) -> Result<
 /// True if an agent may have taken a message that it did not answer.
 fn has_begun(failure: &Failure) -> bool {
     match failure {
-        // Whoever stands before the agent may have given up on it.
+        // A proxy before the agent may have given up on it.
         Failure::Status { status: 408 | 500..=599, .. } => true,
         Failure::Refused { .. } | Failure::Status { .. } | Failure::Forbidden(_) => false,
         Failure::Unreached(error) => error.kind() == attache_core::ErrorKind::Timeout,

@@ -69,7 +69,7 @@ type Readers = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 /// let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
 /// let profile = A2aProfile::new("Leases", "Knows all leases.", "https://leases.example");
 /// let router = A2aServer::new(profile, sessions)
-///     // Whoever the caller is: here by a header that a proxy sets. `None` is refused.
+///     // The principal who calls: here by a header that a proxy sets. `None` is refused.
 ///     .principal(|request| Some(request.headers.get("x-user")?.to_str().ok()?.to_owned()))
 ///     .router();
 /// # let _: axum::Router = router;

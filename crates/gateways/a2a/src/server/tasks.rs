@@ -286,7 +286,7 @@ impl Tasks {
         let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
         let session = self.session(principal, &place).await?;
         let mut logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
-        // Whoever is told of its end or its question may send the next message at once. A run that waits for the answer
+        // A client that is told of its end or its question may send the next message at once. A run that waits for the answer
         // itself, for a while, does not stop: it tells that it asks.
         if (logged.asks() || logged.has_ended)
             && let Some(mut step) = self.step(&place.id)

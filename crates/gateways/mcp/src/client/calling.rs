@@ -276,7 +276,7 @@ impl<'a> Talk<'a> {
             match self.look(place).await {
                 Err(error) if matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout) => {
                     if Instant::now() >= end {
-                        // Whoever waits for a deferred call looks again.
+                        // The poll of the deferred call looks again.
                         return if self.config.defers { Ok(Seen::working()) } else { Err(error) };
                     }
                     sleep_until(end.min(Instant::now() + pace.next(None))).await;

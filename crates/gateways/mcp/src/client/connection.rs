@@ -358,7 +358,7 @@ impl Session {
         self.id.get()
     }
 
-    /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.
+    /// Sends a request and waits for the answer. Dropping the future cancels the request, and the server is told.
     pub(crate) async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ServiceError> {
         self.ask_with(request, None, None).await
     }

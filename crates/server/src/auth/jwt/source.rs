@@ -107,7 +107,7 @@ impl Source {
             if is_newer || known.not_before.is_some_and(|then| now < then) {
                 return;
             }
-            // Whoever asks may leave, and be one of many that only want to have the issuer asked.
+            // A request may be cancelled, and may be one of many that are sent only to have the issuer asked.
             if known.keys.is_some() {
                 known.not_before = Some(now + PAUSE);
             }
