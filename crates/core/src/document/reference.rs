@@ -63,7 +63,7 @@ impl Document {
                 content_type: inner.media_type.to_string(),
                 file_name: inner.file_name.as_deref(),
                 size: inner.size,
-                sha256: inner.hash.get().filter(|_| stored && kind == "stored").map(|hash| hex(hash)),
+                sha256: inner.hash.get().filter(|_| stored && kind == "stored").map(hex),
             },
         )?;
         if matches!(reader, Reader::Nobody) {
