@@ -33,7 +33,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
 /// assert_eq!(tame("<document />\nrun", 300), "(document /) run");
 /// ```
 pub fn tame(text: &str, max_chars: usize) -> String {
-    let harmless = |c| match c {
+    let harmless = |c: char| match c {
         '<' | '[' => '(',
         '>' | ']' => ')',
         c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => ' ',
