@@ -5,115 +5,17 @@
 
 mod any;
 mod read;
+mod record;
 mod reference;
 mod write;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use crate::citation::Citation;
-use crate::id::{DocumentId, MessageId, ToolCallId};
 use crate::message::{AssistantMessage, Message, Metadata, ToolResult};
-use reference::ReferenceRecord;
+pub(crate) use record::MessageRecord;
+use record::ResultRecord;
 pub(crate) use reference::Resolve;
 use write::result_record;
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct MessageRecord {
-    #[serde(default)]
-    id: Option<MessageId>,
-    role: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    content: Option<PartList>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    results: Vec<ResultRecord>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    citations: Vec<Citation>,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    metadata: Map<String, Value>,
-}
-
-/// A list of parts; a plain string is read as one text.
-#[derive(Serialize)]
-struct PartList(Vec<PartRecord>);
-
-impl<'de> Deserialize<'de> for PartList {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
-            return Ok(Self(vec![PartRecord { text: Some(text), ..part("text") }]));
-        }
-        serde_json::from_str(raw.get()).map(Self).map_err(serde::de::Error::custom)
-    }
-}
-
-#[derive(Serialize, Deserialize, Default)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PartRecord {
-    r#type: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    refusal: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    redacted: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    document: Option<ReferenceRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    object: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    documents: Vec<ReferenceRecord>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    withheld: Vec<DocumentId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    id: Option<ToolCallId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    provider_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    arguments: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kind: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    replay: Option<ReplayRecord>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReplayRecord {
-    family: String,
-    model: String,
-    data: Box<RawValue>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ResultRecord {
-    call_id: ToolCallId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    provider_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    content: Option<Box<RawValue>>,
-    /// Every document of the tree.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    documents: Vec<ReferenceRecord>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    withheld: Vec<DocumentId>,
-    /// The documents to show where they are not the tree's without the withheld ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    shown: Option<Vec<ReferenceRecord>>,
-}
 
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -129,10 +31,6 @@ impl<'de> Deserialize<'de> for Message {
         let record: MessageRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
         record.into_message(&Resolve::without_bytes()).map_err(serde::de::Error::custom)
     }
-}
-
-fn part(kind: &str) -> PartRecord {
-    PartRecord { r#type: kind.to_owned(), ..PartRecord::default() }
 }
 
 impl Serialize for Metadata {

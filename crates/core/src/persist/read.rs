@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::record::{MessageRecord, PartList, PartRecord, ResultRecord};
 use super::reference::Resolve;
-use super::{MessageRecord, PartList, PartRecord, ResultRecord};
 use crate::id::{MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
     Arguments, AssistantMessage, AssistantPart, MadeDocument, Message, OpaquePart, ReasoningPart, ReplayData,

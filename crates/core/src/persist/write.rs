@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::record::{MessageRecord, PartList, PartRecord, ReplayRecord, ResultRecord, part};
 use super::reference::ReferenceRecord;
-use super::{MessageRecord, PartList, PartRecord, ReplayRecord, ResultRecord, part};
 use crate::id::DocumentId;
 use crate::message::{
     Arguments, AssistantPart, Message, ReplayData, ResultStatus, TOOL_CALL_DOCUMENTS, TextPart, ToolResult, UserOrigin, UserPart,

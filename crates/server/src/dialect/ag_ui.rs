@@ -6,8 +6,9 @@ use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json::{document as describe, progressed};
+use super::pieces::TellPieces;
 use super::snapshot::{Thread, id_of_result, tool};
-use super::{Shown, TellPieces, line, usage};
+use super::{Shown, line, usage};
 use crate::json::{Object, write_json};
 
 /// The version of the protocol whose events these are.

@@ -4,7 +4,8 @@ use attache_core::{Citation, Usage};
 
 use super::answer::{Answer, BREAK, End, PauseForm, Piece};
 use super::location::Citable;
-use super::{Shown, TellPieces, usage};
+use super::pieces::TellPieces;
+use super::{Shown, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
 

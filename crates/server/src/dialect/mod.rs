@@ -10,6 +10,7 @@ pub(crate) mod event_json;
 pub(crate) mod event_stream;
 pub(crate) mod location;
 pub(crate) mod messages;
+mod pieces;
 pub(crate) mod response_item;
 pub(crate) mod responses;
 pub(crate) mod session_message;
@@ -19,8 +20,6 @@ pub(crate) mod usage;
 pub(crate) mod vercel_ui;
 
 use std::sync::Arc;
-
-use answer::{Answer, Piece};
 
 use crate::live::{Entry, Live, View};
 
@@ -34,29 +33,6 @@ pub(crate) trait Tell: Send + 'static {
 
     /// Learns that the entries from here on are those of another drive of the run. The run so far comes next.
     fn moved(&mut self, _live: &Live) {}
-}
-
-/// A dialect that tells an answer by its pieces and nothing else.
-trait TellPieces: Send + 'static {
-    /// The answer so far.
-    fn answer(&mut self) -> &mut Answer;
-
-    /// Writes what a client is told of a piece.
-    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>);
-}
-
-impl<T: TellPieces> Tell for T {
-    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(self.answer());
-        answer.entry(entry, &mut |piece| self.piece(piece, out));
-        *self.answer() = answer;
-    }
-
-    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(self.answer());
-        answer.view(view, &mut |piece| self.piece(piece, out));
-        *self.answer() = answer;
-    }
 }
 
 /// A dialect that clients speak, for [`Server::dialect`](crate::Server::dialect). The server's own routes have no switch.
