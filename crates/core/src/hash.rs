@@ -60,7 +60,8 @@ pub fn hex<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> String {
     let bytes = bytes.into_iter();
     let mut digits = String::with_capacity(2 * bytes.size_hint().0);
     for byte in bytes {
-        digits.extend([byte >> 4, byte & 0xf].into_iter().filter_map(|half| char::from_digit(half.into(), 16)));
+        digits
+            .extend([byte >> 4, byte & 0xf].into_iter().filter_map(|half| char::from_digit(half.into(), 16)));
     }
     digits
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 #[cfg(feature = "file")]
 use attache_agent::Entry;
-use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use attache_core::tree::{REFERENCE_ID, REFERENCE_MARKER};
+use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
 

@@ -112,7 +112,7 @@ impl Run {
     }
 
     /// All calls of the round have results: they go into the history in call order.
-    fn finish_round(&mut self, calls: &[ToolCall]) {
+    pub(super) fn finish_round(&mut self, calls: &[ToolCall]) {
         let mut outcomes: Vec<ToolOutcome> = Vec::with_capacity(calls.len());
         outcomes.extend(calls.iter().filter_map(|call| self.outcomes.remove(&call.id)));
         let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));

@@ -143,7 +143,8 @@ async fn prepared(
     #[cfg(feature = "chat")]
     let session = match &stores {
         Some(stores) => {
-            let session = sessions::chosen(&stores.sessions(agent.clone()), &ask.session).await.map_err(setup)?;
+            let session =
+                sessions::chosen(&stores.sessions(agent.clone()), &ask.session).await.map_err(setup)?;
             if !ask.shown.quiet {
                 line(&format!("· in the session {}", session.id()));
             }

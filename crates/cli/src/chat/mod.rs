@@ -402,7 +402,8 @@ impl Chat<'_> {
 
     async fn change_model(&mut self, name: &str) -> Result<(), SetupError> {
         let (folders, registry) = (&self.folders, &self.registry);
-        let agent = agent(name, &self.arguments, folders, registry, self.config, &self.stores, &self.outside)?;
+        let agent =
+            agent(name, &self.arguments, folders, registry, self.config, &self.stores, &self.outside)?;
         self.sessions = self.sessions.with_agent(agent.clone());
         self.agent = agent;
         self.session = sessions::opened(&self.sessions, Some(self.session.id().as_str())).await?;

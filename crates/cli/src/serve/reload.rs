@@ -124,7 +124,8 @@ impl<'r> Reload<'r> {
     async fn anew(&self) -> Result<Anew, String> {
         let config = Config::load(self.args)?;
         let registry = model_by_name::registry(self.args, &config).map_err(|error| error.to_string())?;
-        let models = models(self.serve, &registry, &config, self.stores).map_err(|error| error.to_string())?;
+        let models =
+            models(self.serve, &registry, &config, self.stores).map_err(|error| error.to_string())?;
         let built =
             built(self.serve, &registry, &config, self.stores).await.map_err(|error| error.to_string())?;
         let files = watched(self.args, &config);

@@ -210,7 +210,10 @@ pub(crate) async fn all(sessions: &Sessions) -> Result<Vec<SessionInfo>, SetupEr
 }
 
 /// The session that the options name, which must be there.
-pub(crate) async fn existing(sessions: &Sessions, choice: &crate::args::Choice) -> Result<Session, SetupError> {
+pub(crate) async fn existing(
+    sessions: &Sessions,
+    choice: &crate::args::Choice,
+) -> Result<Session, SetupError> {
     match &choice.session {
         Some(id) => used(sessions, &found(sessions, id).await?).await,
         None => last(sessions).await,

@@ -9,7 +9,8 @@ use super::record::{MessageRecord, PartList, PartRecord, ReplayRecord, ResultRec
 use super::reference::ReferenceRecord;
 use crate::id::DocumentId;
 use crate::message::{
-    Arguments, AssistantPart, Message, ReplayData, ResultStatus, TOOL_CALL_DOCUMENTS, TextPart, ToolResult, UserOrigin, UserPart,
+    Arguments, AssistantPart, Message, ReplayData, ResultStatus, TOOL_CALL_DOCUMENTS, TextPart, ToolResult,
+    UserOrigin, UserPart,
 };
 
 fn raw(json: &str) -> Result<Box<RawValue>, serde_json::Error> {

@@ -112,10 +112,7 @@ fn shown_before(messages: &[Arc<Message>], first: Option<&Occurrence<'_>>) -> Re
     let call = first.and_then(|first| call_of(messages, first)).map(|(_, call)| call);
     let text = match call {
         Some(call) => {
-            format!(
-                "it was shown earlier in this conversation, with the result of call {}",
-                tame(call)
-            )
+            format!("it was shown earlier in this conversation, with the result of call {}", tame(call))
         }
         None => "it was shown earlier in this conversation, in a user message".to_owned(),
     };

@@ -12,8 +12,8 @@ use crate::estimate;
 use crate::find::{Occurrence, Origin};
 use crate::materials::{PageRequest, Rendered, Rendering};
 use crate::report::{DocumentOutcome, Reason, ReasonKind};
-use crate::text::tame;
 use crate::text::numbers::numbers;
+use crate::text::tame;
 
 /// The prospect of showing a document's pages.
 pub(crate) enum Sight {

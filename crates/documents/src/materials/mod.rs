@@ -35,8 +35,8 @@ pub(crate) use transcoded::{Adapted, Transcoding};
 
 use crate::content::{content_bytes, is_same_memory};
 use crate::materials::page_count::Pages;
-use crate::text::tame;
 use crate::text::fence::Fenced;
+use crate::text::tame;
 
 /// Bytes and texts of documents, gathered by the code that performs the loading and converting that a
 /// [`Plan`](crate::Plan) requests. Documents whose bytes are in memory need no entry.

@@ -8,8 +8,8 @@ use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::report::ReasonKind;
-use crate::text::tame;
 use crate::text::fence::{Fenced, remarks, unfence};
+use crate::text::tame;
 use attache_core::hash::StableHash as Hash;
 
 /// Parts of a message, and a hash of what documents added to them.

@@ -23,7 +23,8 @@ impl Scene<'_, '_> {
         let mut message = UserMessage::new(routed.content.iter().cloned().map(Some));
         message.id = anchor.derived("documents");
         message.origin = UserOrigin::ToolCallDocuments;
-        message.metadata = Metadata::new().with(TOOL_CALL_DOCUMENTS, true).with(FINGERPRINT, self.fingerprint);
+        message.metadata =
+            Metadata::new().with(TOOL_CALL_DOCUMENTS, true).with(FINGERPRINT, self.fingerprint);
         message.routed = Some(routed);
         message
     }

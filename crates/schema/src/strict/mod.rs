@@ -2,12 +2,12 @@
 //!
 //! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
-mod restore;
 mod fit;
 mod form;
 mod limits;
 mod merge;
 mod null;
+mod restore;
 mod subset;
 
 use std::collections::HashMap;

@@ -7,8 +7,8 @@ use attache_core::{Citation, Document, DocumentId, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json as event;
-use crate::address::Addresses;
 use super::pieces::TellPieces;
+use crate::address::Addresses;
 use crate::dialect::{Shown, line, usage};
 use crate::json::{Object, write_json};
 

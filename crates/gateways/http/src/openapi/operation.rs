@@ -3,13 +3,13 @@
 use http::Method;
 use serde_json::Value;
 
+use super::description::describe;
 use super::document::{OpenApi, Operation};
 use super::names::unclashed;
 use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
-use super::description::describe;
 use crate::base::Base;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;

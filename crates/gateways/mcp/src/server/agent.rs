@@ -22,10 +22,10 @@ use super::answer::{self, Earlier, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
+use super::call_state::CallState;
 use super::incoming;
 use super::kept_documents::Whose;
 use super::paused::{Found, Paused, Waits};
-use super::call_state::CallState;
 use super::toolbox::{title, unknown_state};
 use super::waiting_calls::Held;
 

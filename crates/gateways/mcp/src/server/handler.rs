@@ -33,6 +33,7 @@ use super::asking::{Client, is_newest};
 use super::awake::{Awake, SESSION};
 use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
+use super::call_state::CallState;
 use super::kept_documents::Whose;
 use super::listing::page;
 use super::notices::{OfRequest, OfSession, Told};
@@ -40,7 +41,6 @@ use super::prompt::McpPrompt;
 use super::resources::Change;
 use super::schemas::for_older;
 use super::shared::{Offer, Shared};
-use super::call_state::CallState;
 use super::template::McpTemplate;
 use super::toolbox::{Calling, described};
 
