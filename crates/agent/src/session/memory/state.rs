@@ -1,4 +1,4 @@
-//! What is known of sessions in memory.
+//! The state of sessions in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
