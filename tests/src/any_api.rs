@@ -1,5 +1,5 @@
 //! The APIs of the tests that need no mock: those that one speaks, and Cohere's and Ollama's own, whose bodies are held
-//! against their descriptions here (cohere.md, openai.md C.13).
+//! against their descriptions (cohere.md 2, openai.md C.13).
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,6 +14,7 @@ use attache_transport::{Ask, Codec};
 use serde_json::Value;
 
 use crate::api::{APIS, Api, Wire};
+use crate::described::{self, items, messages};
 use crate::scenario::Scenario;
 
 /// An API.
@@ -182,20 +183,10 @@ impl AnyApi {
     pub fn judge_of(self, model: &str, body: &Value) -> Result<(), String> {
         match self {
             Self::Mocked(api) => api.judge_of(model, body).map_err(|violation| violation.to_string()),
-            Self::Cohere => crate::described::cohere(body),
-            Self::Ollama => crate::described::ollama(body),
+            Self::Cohere => described::cohere(body),
+            Self::Ollama => described::ollama(body),
         }
     }
-}
-
-/// The messages of a body.
-pub(crate) fn messages(body: &Value) -> impl Iterator<Item = &Value> {
-    items(body, "messages")
-}
-
-/// The items of a list; none if it is no list.
-pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn image(data: &str) -> Shown {

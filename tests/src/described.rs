@@ -1,10 +1,18 @@
-//! What the descriptions of APIs say about a body, for those that no mock speaks.
+//! Bodies held against the descriptions of APIs, for those that no mock speaks.
 
 use serde_json::Value;
 
-use crate::any_api::{items, messages};
-
 type Verdict = Result<(), String>;
+
+/// The messages of a body.
+pub(crate) fn messages(body: &Value) -> impl Iterator<Item = &Value> {
+    items(body, "messages")
+}
+
+/// The items of a list; none if it is no list.
+pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
 
 fn must(holds: bool, rule: impl Into<String>) -> Verdict {
     if holds { Ok(()) } else { Err(rule.into()) }

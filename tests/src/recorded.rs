@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache_anthropic::MessagesCodec;
-use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
 use attache_conformance::{CassetteIndex, Expectation};
-use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_transport::Codec;
 use attache_transport::cassette::{Cassette, CassetteError, RecordedResponse};
+
+use crate::api::APIS;
+
+/// The name of the model where the model does not matter.
+const MODEL: &str = "recorded";
 
 /// A recorded answer of a provider, and what an independent parser found in it.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ impl Recorded {
     pub fn codec(&self) -> Option<Box<dyn Codec>> {
         let folder = self.name.split('/').next().unwrap_or_default();
         match Profiles::bundled().get(folder).filter(|_| self.protocol == "openai-responses") {
-            Some(profile) => Some(Box::new(ResponsesCodec::new(Arc::clone(profile), "recorded"))),
+            Some(profile) => Some(Box::new(ResponsesCodec::new(Arc::clone(profile), MODEL))),
             None => codec(&self.protocol),
         }
     }
@@ -44,16 +46,10 @@ pub const PROTOCOLS: [&str; 7] =
 /// A codec for answers of a protocol, as the server that it is named for gives them.
 pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
     Some(match protocol {
-        "openai-chat" => {
-            Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
-        }
-        "openai-responses" => Box::new(ResponsesCodec::from("recorded")),
-        "anthropic" => Box::new(MessagesCodec::from("recorded")),
-        "gemini" => Box::new(GenerateCodec::from("recorded")),
-        "bedrock-converse" => Box::new(ConverseCodec::new("recorded").with_region("us-east-1")),
-        "ollama" => Box::new(OllamaCodec::new("recorded")),
-        "cohere" => Box::new(CohereCodec::new("recorded")),
-        _ => return None,
+        "openai-chat" => Box::new(ChatCodec::new(Profile::compatible(MODEL, "http://localhost"), MODEL)),
+        "ollama" => Box::new(OllamaCodec::new(MODEL)),
+        "cohere" => Box::new(CohereCodec::new(MODEL)),
+        _ => APIS.into_iter().find(|api| api.name() == protocol)?.codec_of(MODEL),
     })
 }
 

@@ -149,7 +149,7 @@ impl BodyRoom {
         let Room { most, each, .. } = *self.room;
         let mut taken = self.room.taken();
         let own = taken.whose.get(principal).copied().unwrap_or_default();
-        // Whoever is told to try again would be told so for ever, if one alone were too large.
+        // A body that is alone always fits: a client that is told to try again would otherwise be told so for ever.
         let fits = |held: usize, most: usize| held == 0 || held.saturating_add(more) <= most;
         if !fits(taken.all, most) || !fits(own, each) {
             return Err(BodyError::Crowded);
@@ -218,7 +218,7 @@ mod tests {
         assert!(bodies.take("bob", 500 << 10).is_ok());
     }
 
-    // Whoever is told to try again would be told so for ever.
+    // A client that is told to try again would be told so for ever.
     #[tokio::test]
     async fn a_body_that_may_come_has_room_alone() {
         let bodies = Bodies::new(100 << 10, 1 << 20, Duration::from_secs(1));

@@ -145,7 +145,7 @@ impl ChatLoop {
         self
     }
 
-    /// Sets the most model calls. 20 by default.
+    /// Sets the maximum number of model calls. 20 by default.
     pub fn with_max_steps(mut self, steps: u32) -> Self {
         self.builder = self.builder.max_steps(steps);
         self

@@ -16,7 +16,7 @@ use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
 use crate::store_documents::keep_of_result;
 
-/// The most messages that wait in an inbox.
+/// The maximum number of messages that wait in an inbox.
 pub(crate) const INBOX_LIMIT: usize = 64;
 
 /// The reason why a submission or an injection was not taken. The run goes on as if it had not been made.
@@ -65,7 +65,7 @@ pub enum SubmitError {
     /// The inbox holds as many messages as it takes.
     #[error("the inbox is full ({limit} messages)")]
     InboxFull {
-        /// The most messages that wait.
+        /// The maximum number of messages that wait.
         limit: usize,
     },
     /// The journal did not take the result.
@@ -134,7 +134,7 @@ async fn deliver_to(
     }
     let (scope, waiting) = waiting_run(&entries, run, &id)?;
     if let Some(deferred) = waiting.deferred_call(&id) {
-        // Whoever goes on with the run says so to the model, and nobody need do that right now.
+        // The driver that goes on with the run tells the model that the call is overdue.
         if deferred.expires_at.is_some_and(|at| at <= now()) {
             return Err(SubmitError::Overdue { id });
         }

@@ -91,7 +91,7 @@ impl Agent {
     }
 }
 
-/// The most bytes that are encoded at a time: whole groups of base64.
+/// The maximum number of bytes that are encoded at a time: whole groups of base64.
 const PIECE: usize = 48 << 10;
 
 fn exported(

@@ -72,9 +72,9 @@ pub(crate) struct GuardedConverter<C> {
 /// The identity of a document: its id and its content.
 type Identity = (DocumentId, [u8; 32]);
 
-/// The most texts that a converter remembers.
+/// The maximum number of texts that a converter remembers.
 const MAX_TEXTS: usize = 64;
-/// The most bytes of text that it remembers. A document with others inside is converted again.
+/// The maximum number of bytes of text that it remembers. A document with others inside is converted again.
 const MAX_TEXT_BYTES: usize = 32 << 20;
 
 impl<C: Converter> GuardedConverter<C> {

@@ -216,7 +216,7 @@ fn with_document(hash: StableHash, document: &Document) -> StableHash {
     match (document.hash(), document.source()) {
         (Some(content), _) => hash.bytes(&content),
         (None, DocumentSource::External { url }) => hash.text(url),
-        // Whoever refers to a document that a store has, gives its id.
+        // A document whose content is in a store is known by its id.
         (None, _) => hash.text(document.id().as_str()),
     }
 }

@@ -22,8 +22,8 @@ pub struct Limits {
     /// Calls of one reply; further ones are refused, and the model may make them in its next. 16 by default.
     #[serde(skip_serializing_if = "is_default_max_calls_per_reply")]
     pub max_calls_per_reply: u32,
-    /// The most times in a row that the model may correct a call of one tool, where the arguments did not fit
-    /// or the tool asked for another try. 2 by default.
+    /// The maximum number of times in a row that the model may correct a call of one tool, where the arguments did not
+    /// fit or the tool asked for another try. 2 by default.
     #[serde(skip_serializing_if = "is_default_max_tool_retries")]
     pub max_tool_retries: u32,
     /// True if the run goes on when a tool's retries are used up: the model is told to leave the tool alone. By default
@@ -53,8 +53,8 @@ pub struct Limits {
     pub max_cost: Option<Money>,
     /// The meaning of a reply with neither text nor calls.
     pub empty_reply: EmptyReply,
-    /// The most characters of one result that the model reads; the middle of a longer one is left out with a marker.
-    /// 50,000 by default. The log keeps all of it.
+    /// The maximum number of characters of one result that the model reads; the middle of a longer one is left out with
+    /// a marker. 50,000 by default. The log keeps all of it.
     pub max_result_chars: usize,
 }
 

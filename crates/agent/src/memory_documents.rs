@@ -51,7 +51,7 @@ impl MemoryDocumentStore {
         Self { max_bytes: RECENT_BYTES, forgets: true, ..Self::default() }
     }
 
-    /// Sets the most bytes that it keeps.
+    /// Sets the maximum number of bytes that it keeps.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
         self.max_bytes = max_bytes;

@@ -40,7 +40,7 @@ pub enum HistoryPolicy {
 pub(crate) struct Timing {
     /// The time for a tool that sets no timeout of its own. 60 s by default.
     pub(crate) tool_timeout: Duration,
-    /// The most calls of one reply that run at once. 8 by default.
+    /// The maximum number of calls of one reply that run at once. 8 by default.
     pub(crate) parallel_calls: usize,
     /// The time for the whole run; unlimited by default.
     pub(crate) deadline: Option<Duration>,

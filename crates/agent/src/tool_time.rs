@@ -66,7 +66,7 @@ impl Pace {
     }
 
     /// The value of `work`, if it is there within `limit` of its own time. Time for which `call` stood still is not the
-    /// work's. Whoever brings it has pinned it: moved in here it would have room twice.
+    /// work's. The caller has pinned it: a future that is moved in here would take its room twice.
     pub(crate) async fn within<F: Future + Unpin>(
         &self,
         limit: Duration,

@@ -13,7 +13,7 @@ const NEGATIONS: [&str; 44] = [
 /// Begins of words that turn them round.
 const PREFIXES: [&str; 9] = ["un", "in", "im", "ir", "il", "non", "dis", "nicht", "a"];
 
-/// The most words that are compared; longer passages count as changed where they differ.
+/// The maximum number of words that are compared; longer passages count as changed where they differ.
 const MAX_WORDS: usize = 1500;
 
 /// A word of a passage as it is compared.

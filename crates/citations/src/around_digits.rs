@@ -2,7 +2,7 @@
 
 use crate::units::{self, Unit};
 
-/// The most characters of a word that is looked up; longer ones are no units.
+/// The maximum number of characters of a word that is looked up; longer ones are no units.
 const MAX_WORD: usize = 16;
 
 /// The characters of a kind that a text begins with, so many as a unit may have: scripts without blanks write on and on.

@@ -17,7 +17,7 @@ use crate::sources::{Options, Shown};
 
 /// A passage of fewer letters is no quotation.
 const SHORTEST: usize = 3;
-/// The most passages that stand nowhere letter by letter and are looked for with slips.
+/// The maximum number of passages that stand nowhere letter by letter and are looked for with slips.
 const MAX_MISSED: usize = 64;
 /// A passage of fewer words that is found nowhere may be none.
 const SURE_WORDS: usize = 4;

@@ -5,7 +5,7 @@ use attache_core::citation::Derivation;
 use crate::number_formats::{ONE, Reading};
 use crate::units::{self, Unit};
 
-/// The most figures of a paragraph that are reckoned with.
+/// The maximum number of figures of a paragraph that are reckoned with.
 const MAX_OPERANDS: usize = 12;
 
 /// A figure that is known.

@@ -11,7 +11,7 @@ const GRAM: usize = 8;
 const RARE: u32 = 64;
 /// The width of what votes together, in bytes.
 const WIDTH: usize = 32;
-/// The most places of one passage that are measured.
+/// The maximum number of places of one passage that are measured.
 const CANDIDATES: usize = 4;
 /// The shortest passage, and the longest, in bytes.
 pub(crate) const SHORTEST: usize = 20;

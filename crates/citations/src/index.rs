@@ -11,7 +11,7 @@ use crate::place::Layout;
 use crate::search::is_word;
 use crate::units::{self, Unit};
 
-/// The most figures of one value that are looked at.
+/// The maximum number of figures of one value that are looked at.
 const MAX_SAME: usize = 256;
 /// So far around a figure its words are looked at, in bytes.
 const NEAR: usize = 90;

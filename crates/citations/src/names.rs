@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use crate::index::Text;
 use crate::search::{is_whole, places};
 
-/// The most places of one name that are looked at where other forms of it may stand.
+/// The maximum number of places of one name that are looked at where other forms of it may stand.
 const MAX_FORMS: usize = 256;
 /// The shortest name that may stand in another form.
 const SHORTEST: usize = 4;

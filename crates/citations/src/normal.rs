@@ -3,9 +3,9 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The most white space behind a hyphen that is looked across for the rest of a word.
+/// The maximum number of blanks behind a hyphen that are skipped in the search for the rest of a word.
 const MAX_BREAK: usize = 64;
-/// The most characters that are composed with the one before them.
+/// The maximum number of characters that are composed with the one before them.
 const MAX_MARKS: usize = 32;
 
 /// A text in one case and one form of each character, without hyphens inside words, with single blanks.

@@ -3,9 +3,9 @@
 /// Values are counted in billionths.
 pub(crate) const ONE: i128 = 1_000_000_000;
 const DECIMALS: usize = 9;
-/// The most digits before the decimals; what has more is a name, not a number.
+/// The maximum number of digits before the decimals; what has more is a name, not a number.
 const MAX_DIGITS: usize = 18;
-/// The most groups of digits of one figure.
+/// The maximum number of groups of digits of one figure.
 const MAX_GROUPS: usize = 12;
 
 /// One value of a figure.

@@ -2,9 +2,9 @@
 
 use memchr::memmem::Finder;
 
-/// The most places of one passage that are looked at.
+/// The maximum number of places of one passage that are looked at.
 pub(crate) const MAX_PLACES: usize = 64;
-/// The most places that hold the bytes, though not as words.
+/// The maximum number of places that hold the bytes, though not as words.
 const MAX_FALSE: usize = 4096;
 
 /// Where `needle` stands in `hay` as whole words, in order; at most `MAX_PLACES`.

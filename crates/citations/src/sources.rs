@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use attache_core::citation::Source;
 
-/// The most bytes of all texts together that are searched.
+/// The maximum number of bytes of all texts together that are searched.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-/// The most passages of one answer that are looked for.
+/// The maximum number of passages of one answer that are looked for.
 const MAX_QUOTES: usize = 256;
-/// The most figures of one answer that are looked for.
+/// The maximum number of figures of one answer that are looked for.
 const MAX_FIGURES: usize = 4096;
 
 /// A text that was shown to the model, or a document without available text.

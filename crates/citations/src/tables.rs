@@ -10,7 +10,7 @@ use crate::number::numbers;
 use crate::number_formats::{Reading, value};
 use crate::units::Unit;
 
-/// The most columns of a table, and the most sums.
+/// The maximum number of columns of a table, and the maximum number of sums.
 const MAX_COLUMNS: usize = 256;
 const MAX_SUMS: usize = 20_000;
 

@@ -184,7 +184,7 @@ impl Outside {
         }
     }
 
-    /// The services. Whoever read the configuration has found them right.
+    /// The services, which were checked when the configuration was read.
     #[cfg(feature = "http-tools")]
     fn services(&self) -> Vec<attache_http_tools::HttpTools> {
         self.said.http_tools().unwrap_or_default()

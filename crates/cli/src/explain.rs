@@ -22,7 +22,7 @@ use crate::show::table::{Table, filled};
 use crate::show::width::terminal_width;
 use crate::wire::{gathered, returned};
 
-/// The most bytes of a document.
+/// The maximum number of bytes of a document.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Runs the command.

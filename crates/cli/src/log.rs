@@ -17,7 +17,7 @@ use crate::show::watch::Watch;
 
 /// The variable that says what the log tells.
 const CHOSEN: &str = "ATTACHE_LOG";
-/// The most different warnings that are remembered, so that each is told once.
+/// The maximum number of different warnings that are remembered, so that each is told once.
 const REMEMBERED: usize = 256;
 
 /// Writes what the program tells of itself from now on, as lines for people.

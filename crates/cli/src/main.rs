@@ -26,7 +26,7 @@ mod output;
 mod overlay;
 #[cfg(feature = "chat")]
 mod prompt;
-mod replaced;
+mod replace_file;
 mod replay;
 #[cfg(feature = "server")]
 mod serve;

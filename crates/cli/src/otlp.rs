@@ -185,7 +185,7 @@ pub(crate) fn begin(tell: Tell) -> Exporting {
         if has_content(tell) {
             telemetry = telemetry.with_content(Content::new());
         }
-        // Whoever begins twice has the first one.
+        // A second call keeps the telemetry of the first.
         let _ = TELEMETRY.set(telemetry);
     }
     exporting

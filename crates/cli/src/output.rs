@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use attache_core::line::one_line;
+
 use crate::exit::Exit;
 use crate::show::width::terminal_width;
 use crate::show::wrap::hung;
@@ -74,11 +76,7 @@ pub(crate) fn is_harmful(c: char) -> bool {
 
 /// At most `max` characters of a text on one line.
 pub(crate) fn short(text: &str, max: usize) -> String {
-    let flat = harmless(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", flat.get(..end).unwrap_or(&flat)),
-        None => flat,
-    }
+    one_line(&harmless(text), max)
 }
 
 /// An error with its causes, in one line. A server's word on itself is among them.

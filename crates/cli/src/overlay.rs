@@ -12,7 +12,7 @@ use attache_models::Registry;
 use toml::{Table, Value};
 
 use crate::exit::Exit;
-use crate::replaced::is_same;
+use crate::replace_file::is_same;
 
 /// Says why a file that begins with `mark` may not be written: what somebody wrote by hand is not overwritten, nor what
 /// is `known` from it.

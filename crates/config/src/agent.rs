@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    // Whoever reads a file tells the same of it before there is an agent.
+    // Reading the file reports the same problems before there is an agent.
     #[cfg(all(unix, feature = "tools", feature = "http-tools"))]
     #[test]
     fn an_agent_is_refused_for_its_commands_and_its_services_at_once() {

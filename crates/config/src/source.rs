@@ -1,10 +1,10 @@
 //! One file as read, before variable substitution.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use attache_core::hash::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -12,9 +12,9 @@ use crate::problem::{Problem, Problems};
 use crate::toml_places::{Located, line_of};
 use crate::variables::{Lookup, filled, place};
 
-/// The most bytes of a configuration, or of a file that it names.
+/// The maximum number of bytes of a configuration, or of a file that it names.
 const LARGEST: u64 = 16 << 20;
-/// The most bytes of all files that it names.
+/// The maximum number of bytes of all files that it names.
 const MOST_NAMED: u64 = 64 << 20;
 
 /// A configuration file, read with the files that it names but not yet applied.
@@ -98,10 +98,7 @@ impl ConfigFile {
                 Err(_) => add(b"\0unreadable"),
             }
         }
-        hash.finalize().iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex(&hash.finalize())
     }
 
     pub(crate) fn named(&self, path: &str) -> Option<&Named> {

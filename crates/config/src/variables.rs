@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file whose content stands for a text.
+/// The maximum number of bytes of a file whose content stands for a text.
 const LARGEST_SECRET: u64 = 64 << 10;
 
 /// The source of variables.

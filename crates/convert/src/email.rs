@@ -26,8 +26,8 @@ const SHOWN: [&str; 6] = ["From", "To", "Cc", "Reply-To", "Date", "Subject"];
 const USUAL: [&str; 7] =
     ["From", "Date", "Subject", "Message-ID", "Received", "MIME-Version", "Content-Type"];
 
-/// The most letters of a plain text that may be a mere stub of the HTML beside it, and how many times as many that shows
-/// then.
+/// The maximum number of letters of a plain text that may be a mere stub of the HTML beside it, and how many times as
+/// many letters the HTML shows then.
 const STUB: usize = 1_000;
 const RICHER: usize = 4;
 

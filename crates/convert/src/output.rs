@@ -413,14 +413,7 @@ pub(crate) fn marker_name(name: &str) -> String {
 /// The words of a text on one line, a blank between two.
 #[cfg(any(feature = "office", feature = "html", feature = "email"))]
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    line
+    attache_core::line::one_line(text, usize::MAX)
 }
 
 /// Lines as one, each told from the next.

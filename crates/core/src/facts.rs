@@ -6,7 +6,7 @@ use crate::future::BoxFuture;
 use crate::hash::StableHash;
 use crate::store::{StoreError, StoreErrorKind};
 
-/// The most characters of a fact.
+/// The maximum number of characters of a fact.
 const MAX_CHARS: usize = 4_000;
 
 /// A remembered fact.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::document::{Document, DocumentSource};
+use crate::hash::hex;
 use crate::message::{Message, UserPart};
 
 /// The identity of a file at a provider: content, media type and name, since some models read the name too. Two
@@ -31,9 +32,7 @@ impl FileKey {
 
 impl fmt::Debug for FileKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FileKey(")?;
-        self.0.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        write!(f, "FileKey({}…)", hex(self.0.iter().take(4)))
     }
 }
 

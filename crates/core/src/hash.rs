@@ -1,4 +1,4 @@
-//! Hashes that are stable across processes and versions.
+//! Hashes that are stable across processes and versions, and hashes as text.
 
 /// FNV-1a with 64 bits, for hashes that are stored or sent: the standard library's hashers do not guarantee stable
 /// values. It does not protect against deliberate collisions.
@@ -49,7 +49,19 @@ impl StableHash {
     }
 }
 
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Writes bytes, such as those of a hash, as lower-case hexadecimal digits.
+///
+/// ```
+/// use attache_core::hash::hex;
+/// assert_eq!(hex(b"\x00\xaf"), "00af");
+/// assert_eq!(hex([1, 2, 3].iter().take(2)), "0102");
+/// ```
+pub fn hex<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> String {
+    let bytes = bytes.into_iter();
+    let mut digits = String::with_capacity(2 * bytes.size_hint().0);
+    for byte in bytes {
+        digits
+            .extend([byte >> 4, byte & 0xf].into_iter().filter_map(|half| char::from_digit(half.into(), 16)));
+    }
+    digits
 }

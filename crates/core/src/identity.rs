@@ -113,3 +113,23 @@ pub(crate) fn own_ids<'a, 'd>(
     }
     Some(ids).filter(|ids| !ids.is_empty())
 }
+
+/// The documents, each with the id that takes the place of its own, if one does.
+pub(crate) fn with_new_ids<C: FromIterator<Document>>(
+    documents: &[Document],
+    ids: &HashMap<DocumentId, DocumentId>,
+) -> C {
+    let renewed = |document: &Document| match ids.get(document.id()) {
+        Some(id) => document.clone().with_id(id.clone()),
+        None => document.clone(),
+    };
+    documents.iter().map(renewed).collect()
+}
+
+/// The same of ids.
+pub(crate) fn new_ids<C: FromIterator<DocumentId>>(
+    of: &[DocumentId],
+    ids: &HashMap<DocumentId, DocumentId>,
+) -> C {
+    of.iter().map(|id| ids.get(id).unwrap_or(id).clone()).collect()
+}

@@ -56,6 +56,7 @@ pub mod hash;
 mod id;
 pub mod identity;
 pub mod json;
+pub mod line;
 mod media;
 pub mod message;
 pub mod near;

@@ -4,7 +4,7 @@
 const NEAR: f64 = 0.8;
 /// The least likeness of a known name that has all words of the one that was asked for.
 const HAS_ALL_WORDS: f64 = 0.9;
-/// The most names that are offered.
+/// The maximum number of names that are offered.
 const OFFERED: usize = 3;
 
 /// The names most similar to `name`, at most three, best first; empty if none is similar.

@@ -1,8 +1,8 @@
 //! Word extraction for text search.
 
-/// The most words of a query that are looked for.
+/// The maximum number of words of a query that are looked for.
 const MAX_WORDS: usize = 64;
-/// The most characters of a word that count.
+/// The maximum number of characters of a word that count.
 const MAX_CHARS: usize = 60;
 
 /// The words of a text in lower case, sorted and without duplicates. Chinese, Japanese and Korean text yields pairs of

@@ -13,7 +13,7 @@ const PAGE: u64 = 2_000;
 /// The pixels of a token where the model's row does not say.
 const PIXELS: u64 = 750;
 
-/// The least and the most that an image costs: larger ones are scaled by the provider before they are read.
+/// The minimum and maximum cost of an image: larger ones are scaled by the provider before they are read.
 const IMAGE: (u64, u64) = (85, 5_000);
 
 /// A page of a PDF about whose pages nobody said anything has about so many bytes.
@@ -26,7 +26,7 @@ const VIDEO_BYTES: u64 = 1_000;
 /// A file of another kind is shown as the text in it, of which a token takes about so many of its bytes.
 const FILE_BYTES: u64 = 20;
 
-/// The most that a document counts before its bytes are looked at: its size may be a claim.
+/// The maximum cost of a document before its bytes are looked at: its size may be a claim.
 const MOST: u64 = 200_000;
 
 /// Tokens, and whether they rest on more than the size of a file.

@@ -4,7 +4,7 @@ use attache_core::ModelCapabilities;
 
 use crate::label::LabelProfile;
 
-/// The most bytes of text shown of one document where nobody says otherwise.
+/// The maximum number of bytes of text shown of one document where nobody says otherwise.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 << 10;
 
 /// Options for labelling and placing documents. Defaults are given at each field.

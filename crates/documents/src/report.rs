@@ -8,7 +8,7 @@ use attache_core::capability::Place;
 use attache_core::{DocumentId, MediaType};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::decode::harmless_line;
+use crate::text::tame;
 
 /// The routing decisions for all documents of the messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -112,8 +112,8 @@ pub struct DocumentDecision {
 /// Name or short id, media type, outcome and reason, on one line.
 impl fmt::Display for DocumentDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = harmless_line(self.file_name.as_deref().unwrap_or(self.document_id.short()));
-        write!(f, "{name} ({}): {}, {}", harmless_line(self.media_type.essence()), self.outcome, self.reason)
+        let name = tame(self.file_name.as_deref().unwrap_or(self.document_id.short()));
+        write!(f, "{name} ({}): {}, {}", tame(self.media_type.essence()), self.outcome, self.reason)
     }
 }
 

@@ -14,7 +14,7 @@ use attache_transport::{
 use crate::error::{RegistryError, Unresolved};
 use crate::http::HttpSettings;
 
-/// The most names that are offered for another.
+/// The maximum number of names that are offered for another.
 const OFFERED: usize = 3;
 /// The longest chain of names that stand for each other.
 const MAX_NAMES: usize = 8;

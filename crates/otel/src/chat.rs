@@ -111,7 +111,7 @@ pub(crate) fn strings(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(texts.into_iter().map(StringValue::from).collect::<Vec<_>>().into())
 }
 
-/// A request to a model under way. Whoever asks again inside it, such as a layer or an HTTP client, tells of attempts.
+/// A request to a model under way. A layer or an HTTP client that asks again inside it reports attempts.
 pub(crate) struct ChatCall {
     telemetry: Telemetry,
     parent: Context,

@@ -58,9 +58,7 @@ impl Check<'_> {
     ) {
         let (mut failures, mut fits) = (Vec::new(), false);
         for branch in branches {
-            if self.spend(self.schema.cost_of_tags(*branch))
-                && self.schema.other_tag(*branch, value).is_some()
-            {
+            if self.is_of_another_tag(*branch, value) {
                 continue;
             }
             let judged = self.apart(*branch, value, path);
@@ -78,6 +76,11 @@ impl Check<'_> {
         }
     }
 
+    /// True if a tag of the value says that it is meant for another branch.
+    fn is_of_another_tag(&mut self, branch: Id, value: &Value) -> bool {
+        self.spend(self.schema.cost_of_tags(branch)) && self.schema.other_tag(branch, value).is_some()
+    }
+
     pub(crate) fn one_of(
         &mut self,
         branches: &[Id],
@@ -88,9 +91,7 @@ impl Check<'_> {
     ) {
         let (mut failures, mut fitting) = (Vec::new(), 0_usize);
         for branch in branches {
-            if self.spend(self.schema.cost_of_tags(*branch))
-                && self.schema.other_tag(*branch, value).is_some()
-            {
+            if self.is_of_another_tag(*branch, value) {
                 continue;
             }
             let judged = self.apart(*branch, value, path);

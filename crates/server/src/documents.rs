@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::Session;
+use attache_core::hash::hex;
 use attache_core::{
     Document, DocumentId, DocumentStore, MediaKind, Message, StoreError, StoreErrorKind, fresh,
 };
@@ -162,11 +163,6 @@ pub(crate) async fn sha256_of(bytes: Bytes) -> Result<String, Fault> {
     spawn_blocking(move || hex(&Sha256::digest(bytes))).await.map_err(|error| Fault::internal(&error))
 }
 
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The document of that id that a session shows: without details, none that a tool returned.
 pub(crate) async fn document_of_session(
     session: &Session,
@@ -238,8 +234,7 @@ pub(crate) fn owns(principal: &str, id: &str) -> bool {
 
 /// The end of the ids of a principal's uploads.
 fn owner(principal: &str) -> String {
-    let digest = Sha256::digest(format!("attache uploads\0{principal}").as_bytes());
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(format!("attache uploads\0{principal}").as_bytes()).iter().take(16))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::live::{CallState, CallView, Parking, View};
 
 /// The time for which a run is kept.
 const KEPT: Duration = Duration::from_secs(10 * 60);
-/// The most runs that are kept.
+/// The maximum number of runs that are kept.
 const MOST: usize = 1024;
 
 /// Runs that wait for the client's answers.

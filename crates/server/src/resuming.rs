@@ -55,7 +55,7 @@ pub(crate) async fn go_on(
     go_on_so(app, principal, hosted, session, run, Way::default()).await
 }
 
-/// Goes on with the last run of a session, for which a decision or the result of a call was left. Whoever drives it may have
+/// Goes on with the last run of a session, for which a decision or the result of a call was left. Its driver may have
 /// looked for that for the last time, and is about to stop. False if somebody else drives it.
 pub(crate) async fn go_on_with(
     app: &Arc<App>,
@@ -316,7 +316,7 @@ const LOOK: Duration = Duration::from_secs(10);
 /// The time for a note that a run is to end, which was told so.
 const STOPPING: Duration = Duration::from_secs(5);
 
-/// The most runs that are taken over at a time.
+/// The maximum number of runs that are taken over at a time.
 const AT_ONCE: usize = 8;
 /// The pause between two looks: a part of the lease within these bounds.
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -43,7 +43,7 @@ impl Wake for Waking {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.is_woken.store(true, Ordering::SeqCst);
-        // Whoever polls looks whether it was woken, once it has said that it polls no more.
+        // The poll looks whether it was woken after it has said that it polls no more.
         if !self.is_polled.load(Ordering::SeqCst) {
             self.task.wake();
         }

@@ -40,7 +40,8 @@ pub enum ServeError {
 /// The pause after a connection could not be taken: there may be no more files to open for now.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most bytes that a connection holds of what its client does not read yet, and of the head of a request.
+/// The maximum number of bytes that a connection holds of what its client does not read yet, and of the head of a
+/// request.
 const UNREAD: usize = 64 << 10;
 
 /// The time that connections have left once all runs have ended.

@@ -167,8 +167,8 @@ impl Server {
     }
 
     /// Puts routes of others beside those of the server, under a path such as `/mcp`: another protocol for the same agents.
-    /// Whoever asks is found out as for all routes, must have the scope [`Run`](crate::Scope::Run), and stands in the
-    /// request's extensions as a [`Principal`].
+    /// Clients are authenticated as for all routes and must have the scope [`Run`](crate::Scope::Run); the
+    /// [`Principal`] is in the request's extensions.
     ///
     /// ```
     /// # use attache_server::{Principal, Server};

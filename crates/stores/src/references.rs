@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 #[cfg(feature = "file")]
 use attache_agent::Entry;
+#[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
+use attache_core::tree::{REFERENCE_ID, REFERENCE_MARKER};
 use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 #[cfg(any(feature = "file", feature = "sqlite", feature = "postgres"))]
 use serde_json::Value;
@@ -74,8 +76,8 @@ pub(crate) fn add_of_json(value: Value, ids: &mut HashSet<DocumentId>) {
         match value {
             Value::Array(items) => values.extend(items),
             Value::Object(members) => {
-                if members.contains_key("attache.document")
-                    && let Some(id) = members.get("documentId").and_then(Value::as_str)
+                if members.contains_key(REFERENCE_MARKER)
+                    && let Some(id) = members.get(REFERENCE_ID).and_then(Value::as_str)
                 {
                     ids.extend(DocumentId::parse(id));
                 }

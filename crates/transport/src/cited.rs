@@ -5,7 +5,7 @@ use attache_core::message::ReplayData;
 use attache_core::{AssistantMessage, AssistantPart};
 use serde_json::Value;
 
-/// The most citations of a reply that are read.
+/// The maximum number of citations of a reply that are read.
 pub const MAX_CITATIONS: usize = 10_000;
 
 /// Where `start..end` is in `text`, whatever the provider counts.

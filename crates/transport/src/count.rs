@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::encoded::EncodedRequest;
 use crate::request::RequestParts;
 
-/// The most bytes of an answer with a number.
+/// The maximum number of bytes of an answer with a number.
 pub(crate) const ANSWER_LIMIT: usize = 64 << 10;
 
 /// A request that has an API count what a model would read of another request.

@@ -11,7 +11,7 @@ use crate::request::{RequestParts, percent_encoded};
 /// Pages that are asked for, and models that are asked for by name.
 const MAX_PAGES: usize = 100;
 const MAX_DETAILS: usize = 500;
-/// The most bytes of one answer.
+/// The maximum number of bytes of one answer.
 const ANSWER_LIMIT: usize = 32 << 20;
 
 /// The list of an API's models: its requests and answers.
@@ -67,9 +67,9 @@ impl ModelPage {
 pub struct ListedModel {
     /// Its id there.
     pub id: String,
-    /// The most tokens of a request and its reply.
+    /// The maximum number of tokens of a request and its reply.
     pub context_window: Option<u64>,
-    /// The most tokens of a reply.
+    /// The maximum number of tokens of a reply.
     pub max_output_tokens: Option<u64>,
     /// True if users can show it images.
     pub images: Option<bool>,

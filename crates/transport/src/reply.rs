@@ -251,10 +251,10 @@ enum Framing {
     Frames,
 }
 
-/// The most bytes of a reply that is one JSON object.
+/// The maximum number of bytes of a reply that is one JSON object.
 const WHOLE_LIMIT: usize = 64 << 20;
 
-/// The most bytes of a streamed reply: what a server can make us keep.
+/// The maximum number of bytes of a streamed reply: what a server can make us keep.
 const STREAM_LIMIT: usize = 256 << 20;
 
 impl<E: EventDecoder> ReplyDecoder<E> {

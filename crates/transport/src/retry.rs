@@ -17,13 +17,13 @@ use tokio::time::Instant;
 pub struct RetryPolicy {
     /// Attempts in all, the first included; 3.
     pub attempts: u32,
-    /// The most that the first random wait takes; 1 s.
+    /// The maximum of the first random wait; 1 s.
     pub base: Duration,
-    /// The most that any random wait takes; 20 s.
+    /// The maximum of any random wait; 20 s.
     pub cap: Duration,
     /// The longest wait that a server may ask for; 120 s.
     pub longest_wait: Duration,
-    /// The most that all waits of a request sum up to; 180 s.
+    /// The maximum of all waits of a request together; 180 s.
     pub total_wait: Duration,
 }
 

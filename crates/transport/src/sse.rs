@@ -82,7 +82,7 @@ struct Borrowed<'c> {
 }
 
 impl SseDecoder {
-    /// The most bytes of one event, unless [`with_limit`](Self::with_limit) says otherwise: 64 MiB.
+    /// The maximum number of bytes of one event, unless [`with_limit`](Self::with_limit) says otherwise: 64 MiB.
     pub const DEFAULT_LIMIT: usize = 64 << 20;
 
     /// A decoder at the start of a stream.
@@ -98,7 +98,7 @@ impl SseDecoder {
         }
     }
 
-    /// Sets the most bytes of one event that is buffered because it is split.
+    /// Sets the maximum number of bytes of one event that is buffered because it is split.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;

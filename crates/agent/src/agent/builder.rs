@@ -244,26 +244,27 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the most model calls of a run. 20 by default. [`limits`](Self::limits) behind it sets them anew.
+    /// Sets the maximum number of model calls of a run. 20 by default. [`limits`](Self::limits) behind it sets them
+    /// anew.
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.inner.limits.max_steps = steps;
         self
     }
 
-    /// Sets the most tool calls of a run, those that the caller answers included. Once they are made, tools are off and
-    /// the model answers with what it has. 150 by default.
+    /// Sets the maximum number of tool calls of a run, those that the caller answers included. Once they are made,
+    /// tools are off and the model answers with what it has. 150 by default.
     pub fn max_tool_calls(mut self, calls: u32) -> Self {
         self.inner.limits.max_tool_calls = calls;
         self
     }
 
-    /// Sets the most tokens of a run.
+    /// Sets the maximum number of tokens of a run.
     pub fn max_tokens_per_run(mut self, tokens: u64) -> Self {
         self.inner.limits.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets the most money that a run may cost, by the [`prices`](Self::prices). A run whose model has no price fails
+    /// Sets the maximum cost of a run, by the [`prices`](Self::prices). A run whose model has no price fails
     /// then. The limit holds where replies are bounded by [`ModelSettings::max_tokens`]; else a run may pass it by one
     /// reply.
     ///
@@ -363,7 +364,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the most characters of one result that the model reads. 50,000 by default.
+    /// Sets the maximum number of characters of one result that the model reads. 50,000 by default.
     pub fn max_result_chars(mut self, chars: usize) -> Self {
         self.inner.limits.max_result_chars = chars;
         self

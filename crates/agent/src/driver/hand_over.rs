@@ -38,7 +38,7 @@ impl Driver {
         let path = team.way(self.run.path(), &transfer)?;
         let mut setup = team.in_charge(&path)?;
         let transfers = team.transfers(&path)?;
-        // Whoever goes on with a conversation, or has it back, has what there is of it.
+        // An agent that goes on with the conversation, or gets it back, has all of its history.
         let is_new = !transfer.back && !transfer.tool.is_empty();
         let choose = if is_new { team.history(&path)? } else { None };
         if self.is_cost_limited() {
@@ -97,8 +97,8 @@ impl Driver {
             }
             None => all.to_vec(),
         };
-        // Another memory does not know what they stand for.
-        if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
+        // Without a memory, nobody knows what they stand for.
+        if setup.memory.is_none() {
             without_marks(&mut messages);
         }
         Ok((choose.is_some() || messages.len() < all.len()).then_some(messages))

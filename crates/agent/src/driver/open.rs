@@ -312,7 +312,7 @@ impl Driver {
         if input.leaves_approvals {
             without_approvals(&mut messages);
         }
-        if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
+        if setup.memory.is_none() {
             without_marks(&mut messages);
         }
         let Repaired { messages, repairs, .. } = repair(&messages);

@@ -59,15 +59,15 @@ impl Recall {
         Self { memory, max_facts: FACTS, max_tokens: TOKENS }
     }
 
-    /// Sets the most facts.
+    /// Sets the maximum number of facts.
     #[must_use]
     pub fn with_max_facts(mut self, facts: usize) -> Self {
         self.max_facts = facts;
         self
     }
 
-    /// Sets the most tokens of the facts together, by estimate. Facts that do not fit are left out, the others are told
-    /// whole.
+    /// Sets the maximum number of tokens of the facts together, by estimate. Facts that do not fit are left out, the
+    /// others are told whole.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = tokens;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The most that a run keeps of its time for a last answer.
+/// The maximum time that a run keeps for a last answer.
 const LANDING: Duration = Duration::from_secs(30);
 
 /// While people are waited for, nobody knows when the time is up. It is looked at again after this.

@@ -29,7 +29,7 @@ impl Volatile {
         match awaited.get_mut(&entry.key) {
             Some(Some(delivered)) => entry.kind.clone_from(&delivered.kind),
             Some(place) => *place = Some(entry.clone()),
-            // Whoever delivers it now comes too late, and learns so.
+            // A delivery after this is too late, and is answered with this entry.
             None if entry.closes_call() => {
                 awaited.insert(entry.key.clone(), Some(entry.clone()));
             }

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::log::Key;
 use crate::log::approval::{Asked, Decided, Grant};
 use crate::log::deferred::DeferredCall;
-use crate::log::handed::{HandedOff, Handoffs};
+use crate::log::handoff::{HandedOff, Handoffs};
 use crate::log::hooked::Hooked;
 use crate::log::tools::{FamilyTools, Offered, ToolRule};
 use crate::outcome::EndReason;

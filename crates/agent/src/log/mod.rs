@@ -3,7 +3,7 @@
 mod approval;
 mod deferred;
 mod entry;
-mod handed;
+mod handoff;
 mod hooked;
 mod key;
 mod nested_agent;
@@ -15,7 +15,7 @@ pub use entry::{
     Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Failed, Reply, Routed, SCHEMA_VERSION,
     Started, SyntheticMessage, ToolOutcome,
 };
-pub use handed::{HandedOff, Handoffs, Transfer};
+pub use handoff::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};
 pub use key::Key;
 pub(crate) use key::{Digits, with_joined};

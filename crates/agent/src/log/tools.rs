@@ -14,10 +14,10 @@ use serde_json::Value;
 pub struct ToolRule {
     /// The tool.
     pub name: String,
-    /// The most calls of it.
+    /// The maximum number of calls of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
-    /// The most times in a row that a call of it may be corrected.
+    /// The maximum number of times in a row that a call of it may be corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
     /// True if equal results of it are no lack of progress.

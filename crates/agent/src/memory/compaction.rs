@@ -100,7 +100,8 @@ impl Compaction {
         self
     }
 
-    /// Sets the most tokens of a request afterwards, as far as tools, instructions and the newest round leave room.
+    /// Sets the maximum number of tokens of a request afterwards, as far as tools, instructions and the newest round
+    /// leave room.
     pub fn with_ceiling(mut self, tokens: u64) -> Self {
         self.ceiling = tokens.max(1);
         self

@@ -46,12 +46,6 @@ pub trait Memory: Send + Sync + 'static {
         None
     }
 
-    /// True if it shows a conversation by its newest [`Mark`]. Marks of another memory are taken out when a run begins
-    /// that has none which reads them; their summaries stay.
-    fn reads_marks(&self) -> bool {
-        true
-    }
-
     /// The length from which on, in characters, it may clear old results; `None` if it never does.
     fn clears_above(&self) -> Option<usize> {
         None

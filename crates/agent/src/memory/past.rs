@@ -16,7 +16,7 @@ pub struct Past<'a> {
     pub tools: &'a Arc<ToolSet>,
     /// The model's abilities.
     pub capabilities: &'a ModelCapabilities,
-    /// The most characters of a result that the model reads.
+    /// The maximum number of characters of a result that the model reads.
     pub result_chars: usize,
     /// The tool with which the model reads documents, if it has one.
     pub reader: Option<&'a str>,

@@ -18,7 +18,7 @@ use crate::memory::text_tokens::TokenCounter;
 const MAX_TEXT: usize = 8_000;
 /// Characters of one result, or of the arguments of one call, that they read.
 const MAX_RESULT: usize = 2_000;
-/// The most requests of one summary.
+/// The maximum number of requests of one summary.
 const MAX_PIECES: usize = 16;
 /// The end of a record that is not whole.
 const CUT: &str = "\n[The record was cut here.]";
@@ -46,9 +46,9 @@ pub struct Summarise {
     pub references: String,
     /// The tokens of what it stands in for; a summary that has as many is no use.
     pub replaces: u64,
-    /// The most tokens of the summary.
+    /// The maximum number of tokens of the summary.
     pub max_tokens: u64,
-    /// The most tokens of one request for it; what is longer is summarised in pieces.
+    /// The maximum number of tokens of one request for it; what is longer is summarised in pieces.
     pub piece_tokens: u64,
     /// The time that one request may take.
     pub timeout: Duration,

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::Message;
-use attache_core::message::UserOrigin;
+use attache_core::message::{NOTICE, UserOrigin};
 
-/// The metadata of a word of the loop to the model, which opens no turn.
-pub(crate) const NOTICE: &str = "notice";
 /// The metadata of a reply that the provider paused and that is continued.
 pub(crate) const PAUSED: &str = "paused";
 /// The metadata of results, or of a paused reply, after which the run ended without an answer.

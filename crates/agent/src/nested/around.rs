@@ -13,7 +13,7 @@ use crate::price::Prices;
 use crate::run::{Paused, Spent, Waiting};
 use crate::spending::Account;
 
-/// The most events of runs inside tools that wait for the consumer: a tool waits until there is room.
+/// The maximum number of events of runs inside tools that wait for the consumer: a tool waits until there is room.
 const EVENTS: usize = 32;
 
 /// The things of a run that the runs inside its tools share.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::spec::{OutputMode, OutputSpec, VALUE};
 
-/// The most that values may be inside each other.
+/// The maximum depth of values inside each other.
 const MAX_DEPTH: usize = 64;
 
 /// The number of places of a text where the value may begin that are tried.

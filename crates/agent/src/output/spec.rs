@@ -40,8 +40,8 @@ pub struct OutputSpec {
     pub schema: OutputSchema,
     /// The way in which the model is asked.
     pub mode: OutputMode,
-    /// The most times that the model may mend an answer that does not fit. 2 by default; retries of tools do
-    /// not count.
+    /// The maximum number of times that the model may mend an answer that does not fit. 2 by default; retries of tools
+    /// do not count.
     pub retries: u32,
 }
 

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use attache_core::hash::StableHash;
-use attache_core::message::{Metadata, UserOrigin};
+use attache_core::message::{Metadata, NOTICE, UserOrigin};
 use attache_core::tool::ToolSpec;
 use attache_core::{
-    AssistantMessage, AssistantPart, FinishReason, Message, MessageId, ResultStatus, Role, ToolCall,
-    ToolResult, ToolResultsMessage, UserMessage, UserPart,
+    AssistantMessage, AssistantPart, FinishReason, Message, MessageId, Role, ToolCall, UserMessage, UserPart,
 };
 
-use crate::log::{Digits, Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
+use crate::log::{Digits, Ended, Offered, Reply, Started, ToolOutcome, ToolRule, with_joined};
 use crate::memory::text_tokens::tokens_of_length;
-use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
+use crate::memory::turns::{PAUSED, TURN_ENDED};
 use crate::outcome::{EndReason, STEP, is_told_at_the_end};
 use crate::output::Output;
 use crate::run::team::AGENT;
@@ -345,120 +344,6 @@ impl Run {
                 _ => ending(EndReason::InvalidAnswer),
             },
         }
-    }
-
-    /// Answers calls that are not executed, so that each call has its result.
-    pub(super) fn close(&mut self, calls: &[ToolCall], text: &str) {
-        if !calls.is_empty() {
-            let mut result = |call: &ToolCall| match self.outcomes.remove(&call.id) {
-                Some(outcome) => outcome.result,
-                None => ToolResult::error(call, text),
-            };
-            let results = calls.iter().map(&mut result).collect();
-            self.push_results(results);
-        }
-    }
-
-    fn push_results(&mut self, results: Vec<ToolResult>) {
-        let id = self.mint();
-        self.push(Message::ToolResults(ToolResultsMessage::with_id(id, results)));
-    }
-
-    pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
-        self.outcomes.insert(outcome.call_id.clone(), self.as_told(outcome, calls));
-        self.forget_inside(&outcome.call_id);
-        if outcome.disposition.ends_run() {
-            if outcome.disposition == Disposition::Tripped {
-                self.detail = Some(outcome.result.tree.model_text().into_owned());
-            }
-            self.close_round(calls);
-            self.phase = ending(match outcome.disposition {
-                Disposition::Tripped => EndReason::GuardrailTripped,
-                _ => EndReason::ToolAbort,
-            });
-        } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
-            // Calls are closed without an answer just before the run ends.
-            if self.outcomes.values().any(|outcome| outcome.disposition == Disposition::Cancelled) {
-                self.close_round(calls);
-                self.phase = ending(EndReason::Cancelled);
-            } else {
-                self.finish_round(calls);
-            }
-        }
-    }
-
-    /// All calls of the round have results: they go into the history in call order.
-    fn finish_round(&mut self, calls: &[ToolCall]) {
-        let mut outcomes: Vec<ToolOutcome> = Vec::with_capacity(calls.len());
-        outcomes.extend(calls.iter().filter_map(|call| self.outcomes.remove(&call.id)));
-        let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));
-        let unknown: Vec<ToolCall> = unknown.map(|(call, _)| call.clone()).collect();
-        self.unknown.extend(unknown);
-        self.note_transfer(calls, &outcomes);
-        let stop = self.observe(calls, &outcomes);
-        self.begun.clear();
-        self.let_through.clear();
-        self.let_go();
-        let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
-            self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
-        });
-        // Collecting in place would keep the room of the outcomes for as long as the history lives.
-        let mut results = Vec::with_capacity(outcomes.len());
-        results.extend(outcomes.into_iter().map(|outcome| outcome.result));
-        let finished = if direct { None } else { self.finished(calls, &results) };
-        let answer = direct.then(|| {
-            let texts: Vec<_> = results.iter().map(|result| result.tree.model_text()).collect();
-            texts.join("\n")
-        });
-        let (answer, reason) = match finished {
-            Some(text) => (Some(text), EndReason::FinishTool),
-            None => (answer, EndReason::ReturnDirect),
-        };
-        let stop = stop.told(calls, &mut results);
-        self.push_results(results);
-        let landed = self.tallies.landed.take();
-        self.phase = if let Some(reason) = self.end_of_output() {
-            let open = landed.is_none() && reason == EndReason::Answer;
-            Phase::Ending { reason: landed.filter(|_| self.step > 1).unwrap_or(reason), open }
-        } else if let Some(answer) = answer {
-            let _ = self.read_output(&answer, true);
-            self.text = answer;
-            let (id, text) = (self.mint(), self.text.clone());
-            self.push(Message::assistant(text).with_id(id));
-            // After a landing nothing goes on.
-            Phase::Ending { reason, open: landed.is_none() }
-        } else if let Some(landed) = landed {
-            ending(landed)
-        } else if stop.is_some() {
-            self.land(stop)
-        } else {
-            self.before_model()
-        };
-    }
-
-    /// Puts the results of a round into the history that comes to no end of its own.
-    fn close_round(&mut self, calls: &[ToolCall]) {
-        let mut results = Vec::with_capacity(calls.len());
-        for call in calls {
-            match self.outcomes.remove(&call.id) {
-                Some(outcome) => {
-                    if self.is_unknown(&outcome) {
-                        self.unknown.push(call.clone());
-                    }
-                    results.push(outcome.result);
-                }
-                None => {
-                    if self.begun.contains_key(&call.id) {
-                        self.unknown.push(call.clone());
-                    }
-                    results.push(self.unanswered(call));
-                }
-            }
-        }
-        self.begun.clear();
-        self.let_through.clear();
-        self.let_go();
-        self.push_results(results);
     }
 
     pub(super) fn end(&mut self, ended: &Ended) {

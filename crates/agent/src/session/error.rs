@@ -30,7 +30,7 @@ pub enum SessionError {
     /// As many runs wait for the session as may.
     #[error("{depth} runs wait for the session already")]
     QueueFull {
-        /// The most runs that wait.
+        /// The maximum number of runs that wait.
         depth: usize,
     },
     /// The id is empty, too long or not of one line.

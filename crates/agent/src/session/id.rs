@@ -7,7 +7,7 @@ use attache_core::fresh;
 
 use super::error::SessionError;
 
-/// The most bytes of an id.
+/// The maximum number of bytes of an id.
 const MAX_LEN: usize = 200;
 
 /// The id of a session. It names the session and is no secret: whoever opens one must be its principal.

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 
 use super::clock::Clock;
 use super::error::without_nul;
-use super::guard::Lease;
 use super::id::SessionId;
+use super::lease::Lease;
 use super::records::{Append, Appended, Beginning, Delivery, RunInfo, StoredRun};
 use super::settings::Settings;
 use super::store::SessionStore;

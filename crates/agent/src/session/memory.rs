@@ -1,26 +1,27 @@
 //! Sessions in memory.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+mod state;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::words::{WordQuery, words};
-use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind};
+use attache_core::words::WordQuery;
+use attache_core::{BoxFuture, DocumentId, StoreError, StoreErrorKind};
 use tokio::sync::Notify;
 
+use self::state::{Kept, One, OneRun};
 use super::error::SessionError;
 use super::id::SessionId;
 use super::records::{
     Append, Appended, Cleared, Delivery, Fork, ForkedFrom, Idle, OpenSession, Opened, RunInfo, SessionInfo,
     SessionState, StopRequest, StoredRun, Take, Taken,
 };
-use super::search_words::{words_of_entries, words_of_message};
 use super::store::SessionStore;
 use crate::journal::{JournalError, wait_until};
 use crate::log::{Entry, Key};
 
-/// The most sessions by default.
+/// The maximum number of sessions by default.
 const MAX_SESSIONS: usize = 10_000;
 
 /// Sessions in memory: they outlive their runs, not the process. There are 10,000 at most; beyond that the one makes room
@@ -31,105 +32,6 @@ pub struct MemorySessions {
     max_sessions: usize,
     kept: Mutex<Kept>,
     changed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    sessions: HashMap<SessionId, One>,
-    /// Documents of sessions that are gone, until somebody has deleted them.
-    gone: HashSet<DocumentId>,
-    /// The fencing numbers are of all sessions, so that one that is cleared and made anew does not begin again.
-    fence: u64,
-}
-
-#[derive(Debug, Default)]
-struct One {
-    principal: String,
-    title: String,
-    created: u64,
-    accessed: u64,
-    kept_until: u64,
-    fence: u64,
-    appends: u64,
-    leased_until: u64,
-    holder: String,
-    leased_by: String,
-    messages: Vec<Arc<Message>>,
-    runs: Vec<OneRun>,
-    documents: HashSet<DocumentId>,
-    forked_from: Option<ForkedFrom>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct OneRun {
-    id: String,
-    began: u64,
-    ended: Option<u64>,
-    name: Arc<str>,
-    /// The reason for which somebody wants it to end.
-    stop: Option<String>,
-    ranges: Vec<Range<u64>>,
-    entries: Vec<Entry>,
-    places: HashMap<Key, usize>,
-    delivered: HashMap<Key, Entry>,
-}
-
-impl OneRun {
-    fn get(&self, key: &Key) -> Option<&Entry> {
-        let appended = self.places.get(key).and_then(|at| self.entries.get(*at));
-        appended.or_else(|| self.delivered.get(key))
-    }
-
-    /// Appends an entry, and yields the one that stands in its place.
-    fn append(&mut self, entry: &Entry, now: u64) -> Option<Entry> {
-        if let Some(first) = self.places.get(&entry.key).and_then(|at| self.entries.get(*at)) {
-            return Some(first.clone());
-        }
-        let delivered = self.delivered.remove(&entry.key);
-        let mut stands = delivered.clone();
-        let mut entry = delivered.unwrap_or_else(|| entry.clone());
-        entry.at = now;
-        stands.iter_mut().for_each(|stands| stands.at = now);
-        self.places.insert(entry.key.clone(), self.entries.len());
-        self.entries.push(entry);
-        stands
-    }
-}
-
-impl One {
-    fn is_expired(&self, before: u64, now: u64) -> bool {
-        self.accessed < before && self.is_idle(now)
-    }
-
-    fn is_idle(&self, now: u64) -> bool {
-        self.leased_until <= now && self.kept_until <= now
-    }
-
-    fn run(&self, id: &str) -> Option<&OneRun> {
-        self.runs.iter().rev().find(|run| run.id == id)
-    }
-
-    /// True if all words were said in it.
-    fn holds(&self, query: &WordQuery) -> bool {
-        let mut said = words(&self.title);
-        said.extend(self.messages.iter().flat_map(|message| words_of_message(message)));
-        said.extend(self.runs.iter().flat_map(|run| words_of_entries(&run.entries)));
-        query.words().iter().all(|word| said.iter().any(|known| known.starts_with(word.as_str())))
-    }
-
-    fn info(&self, id: &SessionId) -> SessionInfo {
-        SessionInfo {
-            id: id.clone(),
-            title: self.title.clone(),
-            created: self.created,
-            accessed: self.accessed,
-            runs: u64::try_from(self.runs.len()).unwrap_or(u64::MAX),
-            open_run: self.runs.last().filter(|run| run.ended.is_none()).map(|run| run.id.clone()),
-            kept_until: self.kept_until,
-            leased_until: self.leased_until,
-            forked_from: self.forked_from.clone(),
-        }
-    }
 }
 
 impl Default for MemorySessions {
@@ -144,7 +46,7 @@ impl MemorySessions {
         Self::default()
     }
 
-    /// Sets the most sessions.
+    /// Sets the maximum number of sessions.
     #[must_use]
     pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
         self.max_sessions = max_sessions;
@@ -308,53 +210,6 @@ impl MemorySessions {
         one.documents.extend(delivery.documents);
         run.delivered.insert(delivery.entry.key.clone(), delivery.entry.clone());
         Ok(delivery.entry)
-    }
-}
-
-impl Kept {
-    fn of(&self, principal: &str, session: &SessionId) -> Option<&One> {
-        self.sessions.get(session).filter(|one| one.principal == principal)
-    }
-
-    /// The session that makes room for another one if there are so many: the one that was used longest ago.
-    fn leaving(&self, max_sessions: usize, now: u64) -> Result<Option<SessionId>, StoreError> {
-        if self.sessions.len() < max_sessions {
-            return Ok(None);
-        }
-        let idle = self.sessions.iter().filter(|(_, one)| one.is_idle(now));
-        let oldest = idle.min_by_key(|(_, one)| one.accessed).map(|(id, _)| id.clone());
-        oldest.map(Some).ok_or_else(|| {
-            StoreError::new(StoreErrorKind::TooLarge, "there is no room for another session: all are in use")
-        })
-    }
-
-    fn remove(&mut self, gone: Vec<SessionId>) -> Cleared {
-        let (mut free, mut origins) = (HashSet::new(), HashMap::new());
-        for id in &gone {
-            let Some(one) = self.sessions.remove(id) else { continue };
-            free.extend(one.documents);
-            origins.insert(id, one.forked_from);
-        }
-        if origins.is_empty() {
-            return Cleared::default();
-        }
-        for one in self.sessions.values_mut() {
-            for document in &one.documents {
-                free.remove(document);
-            }
-            // The sessions that were made of one that is gone come from where it came.
-            while let Some(from) = &mut one.forked_from
-                && let Some(before) = origins.get(&from.session)
-            {
-                let questions = from.questions;
-                one.forked_from.clone_from(before);
-                if let Some(from) = &mut one.forked_from {
-                    from.questions = from.questions.min(questions);
-                }
-            }
-        }
-        self.gone.extend(free.iter().cloned());
-        Cleared { sessions: gone, documents: free.into_iter().collect() }
     }
 }
 

@@ -3,9 +3,9 @@
 mod clock;
 mod closing;
 mod error;
-mod guard;
 mod id;
 mod journal;
+mod lease;
 mod live;
 mod memory;
 mod one;

@@ -18,7 +18,7 @@ pub struct Idle {
     pub before: u64,
     /// The time.
     pub now: u64,
-    /// The most sessions to delete.
+    /// The maximum number of sessions to delete.
     pub limit: usize,
 }
 
@@ -114,7 +114,7 @@ pub struct Adopt<'a> {
     pub now: u64,
     /// Until then nobody else takes them over.
     pub until: u64,
-    /// The most runs.
+    /// The maximum number of runs.
     pub limit: usize,
     /// The number of times that somebody goes on with a run without anything being recorded.
     pub most: u32,

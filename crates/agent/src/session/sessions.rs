@@ -80,8 +80,8 @@ impl Sessions {
         &self.0.agent
     }
 
-    /// The number of their runs that are under way in this process, also of those for [another agent](Self::with_agent). Whoever
-    /// ends the process waits for them.
+    /// The number of their runs that are under way in this process, also of those for [another agent](Self::with_agent). A
+    /// program waits for them before it ends.
     pub fn under_way(&self) -> usize {
         self.0.live.count()
     }

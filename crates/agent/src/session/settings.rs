@@ -24,7 +24,7 @@ pub enum Busy {
     /// It waits, behind those of this process that wait already. One beyond `depth` fails with
     /// [`SessionError::QueueFull`].
     Queue {
-        /// The most runs that wait.
+        /// The maximum number of runs that wait.
         depth: usize,
     },
 }

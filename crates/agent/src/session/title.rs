@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{Message, UserPart};
 
-/// The most characters of a title.
+/// The maximum number of characters of a title.
 const TITLE: usize = 80;
 
 /// The first words of a question.

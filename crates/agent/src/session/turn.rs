@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use super::closing::{Before, Last};
 use super::error::{SessionError, without_nul};
-use super::guard::Lease;
 use super::id::SessionId;
 use super::journal::{SessionJournal, Turn, whole};
+use super::lease::Lease;
 use super::live::{Entered, Queued};
 use super::settings::{Busy, Settings};
 use super::weave::Woven;

@@ -148,12 +148,12 @@ fn begin<'a>(
             Box::pin(Scope::around(scope, work))
         }
         Work::Family(Door::Catalog(catalog)) => Box::pin(async move {
-            // Whoever keeps the tools decides each time.
+            // The catalog decides at each call which tool that is.
             let tool = catalog.get(&call.name).await?.filter(|tool| tool.spec().metadata.enabled);
             let Some(tool) = tool else {
                 return Err(ToolError::new(GONE).with_kind(ToolErrorKind::UnknownTool));
             };
-            // Whoever approved the call, and the log, know the tool that was listed.
+            // The call was approved and logged for the tool that was listed.
             if !is_same(spec, tool.spec(), catalog.name()) {
                 return Err(ToolError::new(CHANGED).with_kind(ToolErrorKind::UnknownTool));
             }

@@ -29,13 +29,13 @@ pub(crate) fn is_ours(spec: &ToolSpec) -> bool {
     spec.metadata.origin == ORIGIN && matches!(spec.definition.name(), DETAIL | SEARCH)
 }
 
-/// The most characters of the lines that the model reads from the start.
+/// The maximum number of characters of the lines that the model reads from the start.
 const LINES: usize = 12_000;
-/// The most characters of one of them, its name apart.
+/// The maximum number of characters of one of them, its name apart.
 const LINE: usize = 100;
 /// The number of tools that a search finds unless it sets one.
 const FOUND: usize = 5;
-/// The most tools that it finds.
+/// The maximum number of tools that it finds.
 const MOST_FOUND: usize = 20;
 /// Tools that the model is not offered from the start.
 pub(crate) struct Layers {

@@ -36,7 +36,7 @@ pub(crate) struct Ask {
     pub(crate) record: Option<PathBuf>,
     #[cfg(feature = "chat")]
     #[command(flatten)]
-    pub(crate) kept: super::session::Choice,
+    pub(crate) session: super::session::Choice,
     /// Print the first request without sending it
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -27,7 +27,7 @@ pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) talk: Talk,
     #[command(flatten)]
-    pub(crate) kept: Choice,
+    pub(crate) session: Choice,
 }
 
 #[derive(Debug, Args)]

@@ -99,7 +99,7 @@ pub(crate) fn build(
             agent = agent.tools(allowed(write_tools(Arc::clone(folders)), &approvals));
         }
     }
-    // Whoever read the configuration has found them right.
+    // They were checked when the configuration was read.
     #[cfg(feature = "local-tools")]
     {
         agent = agent.tools(wanted.config.said.local_tools().unwrap_or_default());

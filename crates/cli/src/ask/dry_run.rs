@@ -75,7 +75,7 @@ pub(super) async fn told(
     }
     text.push_str(".\n");
     #[cfg(feature = "chat")]
-    if ask.kept.is_chosen() {
+    if ask.session.is_chosen() {
         text.push_str("Those of what the session holds come on top.\n");
     }
     let whole_name = format!("{}/{}", name.split('/').next().unwrap_or_default(), row.model);

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::json;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, line, page, written};
-use crate::replaced::is_same;
+use crate::replace_file::is_same;
 #[cfg(feature = "chat")]
 use crate::sessions::{self, Stores};
 use crate::show::style::When;
@@ -115,7 +115,7 @@ async fn prepared(
     let mut wanted = Wanted::new(name, &ask.model, config);
     wanted.fetches = attachments.has_addresses();
     #[cfg(feature = "chat")]
-    let kept = match ask.kept.is_chosen() {
+    let stores = match ask.session.is_chosen() {
         true => {
             let opened = beside(Box::pin(Stores::open(config)), notices, ask.json, ask.shown.quiet).await;
             Some(opened.map_err(setup)?)
@@ -124,9 +124,9 @@ async fn prepared(
     };
     #[cfg(feature = "chat")]
     {
-        wanted.documents = kept.as_ref().map(Stores::documents);
+        wanted.documents = stores.as_ref().map(Stores::documents);
         // Documents of the session may be at addresses.
-        wanted.fetches |= kept.is_some();
+        wanted.fetches |= stores.is_some();
     }
     wanted.permitted = ask.permitted.clone();
     let outside = Outside::connected(config, is_quiet).await;
@@ -141,9 +141,10 @@ async fn prepared(
         line(&notice);
     }
     #[cfg(feature = "chat")]
-    let session = match &kept {
-        Some(kept) => {
-            let session = sessions::chosen(&kept.sessions(agent.clone()), &ask.kept).await.map_err(setup)?;
+    let session = match &stores {
+        Some(stores) => {
+            let session =
+                sessions::chosen(&stores.sessions(agent.clone()), &ask.session).await.map_err(setup)?;
             if !ask.shown.quiet {
                 line(&format!("· in the session {}", session.id()));
             }

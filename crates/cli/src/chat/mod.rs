@@ -42,7 +42,7 @@ pub(crate) async fn run(
     (watch, mut notices): Watched,
 ) -> Exit {
     let is_quiet = chat.talk.shown.quiet;
-    let begun = begin(chat.talk, (&chat.kept, false), registry, config, color, watch, &mut notices).await;
+    let begun = begin(chat.talk, (&chat.session, false), registry, config, color, watch, &mut notices).await;
     let talked = match begun {
         Ok(mut chat) => chat.talk(Exit::Done).await,
         Err(error) => Err(error),
@@ -58,9 +58,9 @@ pub(crate) async fn resume(
     color: When,
     (watch, mut notices): Watched,
 ) -> Exit {
-    let kept = Choice { last: resume.id.is_none(), session: resume.id };
+    let choice = Choice { last: resume.id.is_none(), session: resume.id };
     let is_quiet = resume.talk.shown.quiet;
-    let begun = begin(resume.talk, (&kept, true), registry, config, color, watch, &mut notices).await;
+    let begun = begin(resume.talk, (&choice, true), registry, config, color, watch, &mut notices).await;
     let talked = match begun {
         Ok(mut chat) => match chat.go_on().await {
             Ok(exit) => chat.talk(exit.unwrap_or(Exit::Done)).await,
@@ -88,7 +88,7 @@ struct Chat<'c> {
     style: Style,
     color: When,
     folders: Option<Arc<Folders>>,
-    kept: Stores,
+    stores: Stores,
     agent: Agent,
     sessions: Sessions,
     session: Session,
@@ -126,11 +126,11 @@ async fn begin<'c>(
         &model_by_name::watched(registry, watch, None),
         arguments.model.base_url.as_deref(),
     );
-    let kept = beside(Box::pin(Stores::open(config)), notices, false, arguments.shown.quiet).await?;
+    let stores = beside(Box::pin(Stores::open(config)), notices, false, arguments.shown.quiet).await?;
     let folders = folders(&arguments.opened, config, true).await?;
     let outside = Outside::connected(config, arguments.shown.quiet).await.told();
-    let agent = agent(&name, &arguments, &folders, &registry, config, &kept, &outside)?;
-    let sessions = kept.sessions(agent.clone());
+    let agent = agent(&name, &arguments, &folders, &registry, config, &stores, &outside)?;
+    let sessions = stores.sessions(agent.clone());
     let session = match must_exist {
         true => sessions::existing(&sessions, choice).await?,
         false => sessions::chosen(&sessions, choice).await?,
@@ -138,7 +138,7 @@ async fn begin<'c>(
     let terminal = Terminal::new(arguments.shown, color, config.prices.as_ref()).in_chat();
     let style = Style::of_stderr(color);
     let reader = Reader::new(style).map_err(SetupError::new)?;
-    let reader = reader.with_history(kept.folder().join("history.txt"), command::completed);
+    let reader = reader.with_history(stores.folder().join("history.txt"), command::completed);
     Ok(Chat {
         arguments,
         registry,
@@ -147,7 +147,7 @@ async fn begin<'c>(
         style,
         color,
         folders,
-        kept,
+        stores,
         agent,
         sessions,
         session,
@@ -170,11 +170,11 @@ fn agent(
     folders: &Option<Arc<Folders>>,
     registry: &Registry,
     config: &Config,
-    kept: &Stores,
+    stores: &Stores,
     outside: &Outside,
 ) -> Result<Agent, SetupError> {
     let mut wanted = Wanted::new(name, &arguments.model, config);
-    (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+    (wanted.fetches, wanted.documents) = (true, Some(stores.documents()));
     // The offline model asks nobody anything.
     (wanted.outside, wanted.permitted) = (outside.clone(), arguments.permitted.clone());
     wanted.asks_user = name != model_by_name::OFFLINE;
@@ -402,7 +402,8 @@ impl Chat<'_> {
 
     async fn change_model(&mut self, name: &str) -> Result<(), SetupError> {
         let (folders, registry) = (&self.folders, &self.registry);
-        let agent = agent(name, &self.arguments, folders, registry, self.config, &self.kept, &self.outside)?;
+        let agent =
+            agent(name, &self.arguments, folders, registry, self.config, &self.stores, &self.outside)?;
         self.sessions = self.sessions.with_agent(agent.clone());
         self.agent = agent;
         self.session = sessions::opened(&self.sessions, Some(self.session.id().as_str())).await?;

@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// About the most tokens that a model counts for it.
+    /// About how many tokens a model counts for it at most.
     pub(super) fn tokens(self) -> u64 {
         match self {
             Self::Text => 40,

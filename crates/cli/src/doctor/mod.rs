@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, short, written};
 use crate::overlay::{may_write, overlay};
-use crate::replaced::put;
+use crate::replace_file::put;
 use crate::show::table::{Table, filled};
 use crate::show::width::terminal_width;
 
@@ -146,7 +146,7 @@ fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
     written(answer(&format!("{text}\n")))
 }
 
-/// The most that the probes take.
+/// The maximum cost of the probes.
 #[derive(Debug, Default)]
 struct Cost {
     requests: u64,

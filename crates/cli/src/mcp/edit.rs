@@ -10,7 +10,7 @@ use attache_config::{Config, ConfigFile, NewServer, with_mcp_server, without_mcp
 use crate::config_files::{own_file, told};
 use crate::exit::Exit;
 use crate::output::line;
-use crate::replaced::put;
+use crate::replace_file::put;
 
 /// The time that another change of the file may take, and the pause between two looks.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::model_by_name::{self, SetupError};
 use crate::output::{answer, fail, harmless, line, page, short, word, written};
 use crate::overlay::{Overlay, date, may_write, overlay};
-use crate::replaced::put;
+use crate::replace_file::put;
 
 /// The first words of every file of ours. A file that begins otherwise is not overwritten.
 const MARK: &str = "# attache models";

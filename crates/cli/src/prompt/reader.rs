@@ -123,13 +123,13 @@ impl Reader {
         self
     }
 
-    /// The next line, which may be changed from `initial`. Only what is `kept` is found again with the arrow keys.
-    pub(crate) async fn read(&self, prompt: &str, initial: &str, kept: bool) -> Line {
+    /// The next line, which may be changed from `initial`. With `in_history`, the arrow keys find it again.
+    pub(crate) async fn read(&self, prompt: &str, initial: &str, in_history: bool) -> Line {
         let (reader, prompt, initial) = (self.clone(), prompt.to_owned(), initial.to_owned());
         let read = tokio::task::spawn_blocking(move || {
             let mut editor = reader.editor.lock().unwrap_or_else(PoisonError::into_inner);
             let read = editor.readline_with_initial(&prompt, (&initial, ""));
-            if let (true, Ok(line)) = (kept, &read)
+            if let (true, Ok(line)) = (in_history, &read)
                 && !line.trim().is_empty()
             {
                 // A history that cannot be written is no reason to stop talking.

@@ -37,7 +37,7 @@ pub(super) async fn built(
     serve: &Serve,
     registry: &Registry,
     config: &Config,
-    kept: &Stores,
+    stores: &Stores,
 ) -> Result<Built, SetupError> {
     let name = model_by_name::chosen(registry, serve.model.name.as_deref());
     let registry = model_by_name::at(&model_by_name::served(registry), serve.model.base_url.as_deref());
@@ -49,18 +49,18 @@ pub(super) async fn built(
     let (files, folders) = match named {
         Some(named) => (Files::Named, Some(named)),
         None => match unnamed(serve, config, &outside)? {
-            Files::Example => (Files::Example, Some(example::folders(kept.folder()).await?)),
+            Files::Example => (Files::Example, Some(example::folders(stores.folder()).await?)),
             other => (other, None),
         },
     };
     let mut wanted = Wanted::new(name, &serve.model, config);
-    (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+    (wanted.fetches, wanted.documents) = (true, Some(stores.documents()));
     (wanted.outside, wanted.permitted) = (outside.clone(), serve.permitted.clone());
     // The offline model asks nobody anything.
     wanted.asks_user = name != model_by_name::OFFLINE;
     wanted.cites = true;
     let agent = build(&wanted, &folders, &registry)?;
-    Ok(Built { sessions: kept.sessions(agent), outside, files })
+    Ok(Built { sessions: stores.sessions(agent), outside, files })
 }
 
 /// The models that clients may ask without the agent, under the names that the configuration gives.
@@ -68,7 +68,7 @@ pub(super) fn models(
     serve: &Serve,
     registry: &Registry,
     config: &Config,
-    kept: &Stores,
+    stores: &Stores,
 ) -> Result<Vec<(String, Sessions)>, SetupError> {
     let registry = model_by_name::served(registry);
     let mut models = Vec::new();
@@ -77,10 +77,10 @@ pub(super) fn models(
             return Err(SetupError::new(format!("server.models: {NAME} is the name of the agent")));
         }
         let mut wanted = Wanted::new(&name, &serve.model, config);
-        (wanted.fetches, wanted.documents) = (true, Some(kept.documents()));
+        (wanted.fetches, wanted.documents) = (true, Some(stores.documents()));
         let agent = build_plain(&wanted, &registry);
         let agent = agent.map_err(|error| SetupError::new(format!("server.models: {error}")))?;
-        models.push((name, kept.sessions(agent)));
+        models.push((name, stores.sessions(agent)));
     }
     Ok(models)
 }

@@ -15,13 +15,13 @@ const PAUSE: Duration = Duration::from_secs(30 * 60);
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Looks again and again whether documents are to be removed, for as long as it is polled.
-pub(super) async fn collect(kept: &Stores, does: bool) -> Infallible {
+pub(super) async fn collect(stores: &Stores, does: bool) -> Infallible {
     if !does {
         return pending().await;
     }
     let mut told = None;
     loop {
-        match timeout(LONGEST, kept.collect()).await {
+        match timeout(LONGEST, stores.collect()).await {
             Ok(Ok(Collection::Collected(collected))) => {
                 let (documents, bytes) = (collected.documents, collected.bytes);
                 tracing::info!(documents, bytes, "documents that no session mentions were removed");

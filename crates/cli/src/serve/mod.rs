@@ -70,7 +70,7 @@ async fn served(
     if let Some(notice) = config.notice() {
         tracing::warn!("{}", notice.trim_start_matches("! "));
     }
-    let kept = Stores::open(config).await.map_err(setup)?;
+    let stores = Stores::open(config).await.map_err(setup)?;
     let keys = keys::file(config).map_err(setup)?;
     let files = watched(args, config);
     let seen = Seen::of(files.clone(), keys.clone()).await;
@@ -88,9 +88,9 @@ async fn served(
     let beside = Beside::wanted(serve, &settings).map_err(|problem| (Exit::Setup, problem))?;
     // A port that is taken is told before servers and agents are started.
     let listener = TcpListener::bind(address).await.map_err(|error| (Exit::Setup, taken(address, &error)))?;
-    let mut built = agent::built(serve, registry, config, &kept).await.map_err(setup)?;
+    let mut built = agent::built(serve, registry, config, &stores).await.map_err(setup)?;
     // Also runs of other protocols are taken over by a process that comes later.
-    built.sessions = settings::kept(built.sessions, &settings).with_name(NAME);
+    built.sessions = settings::with_settings(built.sessions, &settings).with_name(NAME);
     let model = built.sessions.agent().model().id().to_owned();
     let chosen = built.files;
     let server = Server::new(NAME, built.sessions.clone()).keys(ring.clone());
@@ -99,14 +99,14 @@ async fn served(
     let server = server
         .context(|headers, options| options.with_context(attache_http_tools::CallerHeaders::of(headers)));
     let server = beside.mounted(settings::applied(server, &settings), &built.sessions, &settings);
-    for (name, sessions) in agent::models(serve, registry, config, &kept).map_err(setup)? {
-        server.agents().set(name, settings::kept(sessions, &settings));
+    for (name, sessions) in agent::models(serve, registry, config, &stores).map_err(setup)? {
+        server.agents().set(name, settings::with_settings(sessions, &settings));
     }
     server.agents().introduce(settings::introduction(&settings, built.files));
     let reload = Reload {
         serve,
         args,
-        kept: &kept,
+        stores: &stores,
         settings: &settings,
         keys,
         agents: server.agents(),
@@ -127,7 +127,7 @@ async fn served(
         tokio::select! {
             served = server.serve(listener, stop) => served,
             never = reload.watch(seen) => match never {},
-            never = collecting::collect(&kept, config.said.collects_documents()) => match never {},
+            never = collecting::collect(&stores, config.said.collects_documents()) => match never {},
         }
     };
     let result = served.await;

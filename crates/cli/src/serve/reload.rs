@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::agent::{Built, NAME, built, models};
 use super::mcp_and_a2a::Beside;
-use super::settings::{introduction, kept};
+use super::settings::{introduction, with_settings};
 use crate::args::{Args, Serve};
 use crate::config_files::{Config, Folder, folder, of_project, own_file};
 use crate::config_tools::Outside;
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct Reload<'r> {
     pub(super) serve: &'r Serve,
     pub(super) args: &'r Args,
-    pub(super) kept: &'r Stores,
+    pub(super) stores: &'r Stores,
     /// The settings with which the server began.
     pub(super) settings: &'r ServerSettings,
     pub(super) keys: PathBuf,
@@ -96,14 +96,14 @@ impl<'r> Reload<'r> {
                     let paths = beside.join(" and ");
                     tracing::warn!("{paths} keep the previous agent until the server is restarted");
                 }
-                self.agents.set(NAME, kept(built.sessions, self.settings));
+                self.agents.set(NAME, with_settings(built.sessions, self.settings));
                 for name in self.agents.names() {
                     if &*name != NAME && models.iter().all(|(model, _)| **model != *name) {
                         self.agents.remove(&name);
                     }
                 }
                 for (name, sessions) in models {
-                    self.agents.set(name, kept(sessions, self.settings));
+                    self.agents.set(name, with_settings(sessions, self.settings));
                 }
                 self.agents.introduce(words);
                 *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = files;
@@ -124,9 +124,10 @@ impl<'r> Reload<'r> {
     async fn anew(&self) -> Result<Anew, String> {
         let config = Config::load(self.args)?;
         let registry = model_by_name::registry(self.args, &config).map_err(|error| error.to_string())?;
-        let models = models(self.serve, &registry, &config, self.kept).map_err(|error| error.to_string())?;
+        let models =
+            models(self.serve, &registry, &config, self.stores).map_err(|error| error.to_string())?;
         let built =
-            built(self.serve, &registry, &config, self.kept).await.map_err(|error| error.to_string())?;
+            built(self.serve, &registry, &config, self.stores).await.map_err(|error| error.to_string())?;
         let files = watched(self.args, &config);
         let words = introduction(&config.said.server(), built.files);
         Ok(Anew { built, models, words, files })

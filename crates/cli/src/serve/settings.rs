@@ -63,7 +63,7 @@ pub(super) fn applied(mut server: Server, settings: &ServerSettings) -> Server {
 }
 
 /// The sessions with what the configuration says of them.
-pub(super) fn kept(mut sessions: Sessions, settings: &ServerSettings) -> Sessions {
+pub(super) fn with_settings(mut sessions: Sessions, settings: &ServerSettings) -> Sessions {
     sessions = match settings.busy {
         Some(BusySetting::Refuse) => sessions.with_busy(Busy::Refuse),
         Some(BusySetting::Queue(depth)) => sessions.with_busy(Busy::Queue { depth: size(depth) }),
@@ -79,7 +79,7 @@ fn size(count: u32) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Tokens of an issuer. Whoever runs the server names its address, which may be one inside.
+/// Tokens of an issuer. The operator of the server names its address, so that private addresses are allowed.
 fn jwt(settings: &JwtSettings) -> Jwt {
     let fetcher = Arc::new(GuardedFetcher::new().with_private_addresses(true).with_any_port());
     let mut audiences = settings.audiences.iter();
@@ -179,7 +179,7 @@ mod tests {
             let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()))
                 .with_expiry(None)
                 .with_clock(move || UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::Relaxed)));
-            let sessions = kept(sessions, &settings);
+            let sessions = with_settings(sessions, &settings);
             sessions.open("local", Some("s")).await.unwrap();
             now.fetch_add(75, Ordering::Relaxed);
             assert_eq!(sessions.open("local", Some("s")).await.unwrap().state(), state, "{text}");

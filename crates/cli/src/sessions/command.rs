@@ -38,10 +38,10 @@ async fn done(
     config: &Config,
     color: When,
 ) -> Result<Exit, SetupError> {
-    let kept = Stores::look(config).await?;
-    let agent = Agent::builder(registry.model(OFFLINE)?).store(kept.documents()).build();
+    let stores = Stores::look(config).await?;
+    let agent = Agent::builder(registry.model(OFFLINE)?).store(stores.documents()).build();
     let agent = agent.map_err(|error| SetupError::new(error.to_string()))?;
-    let sessions = kept.sessions(agent.clone());
+    let sessions = stores.sessions(agent.clone());
     Ok(match arguments.command {
         SessionsCommand::List { json } => {
             let mut all = all(&sessions).await?;
@@ -179,7 +179,7 @@ pub(crate) fn shown(said: &[Said], style: Style) -> String {
     text
 }
 
-/// The most sessions that a search names.
+/// The maximum number of sessions that a search names.
 const MOST_FOUND: usize = 50;
 
 async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupError> {

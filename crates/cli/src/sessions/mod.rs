@@ -190,7 +190,7 @@ async fn used(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupE
     sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))
 }
 
-/// The session to look at. A look is no use: the clock stands at the time of its last use, which is kept.
+/// The session to look at. The clock stands at its last use, so that looking does not count as one.
 pub(crate) async fn looked_at(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
     let accessed = UNIX_EPOCH + Duration::from_millis(info.accessed);
     let sessions = sessions.clone().with_clock(move || accessed);
@@ -210,19 +210,22 @@ pub(crate) async fn all(sessions: &Sessions) -> Result<Vec<SessionInfo>, SetupEr
 }
 
 /// The session that the options name, which must be there.
-pub(crate) async fn existing(sessions: &Sessions, kept: &crate::args::Choice) -> Result<Session, SetupError> {
-    match &kept.session {
+pub(crate) async fn existing(
+    sessions: &Sessions,
+    choice: &crate::args::Choice,
+) -> Result<Session, SetupError> {
+    match &choice.session {
         Some(id) => used(sessions, &found(sessions, id).await?).await,
         None => last(sessions).await,
     }
 }
 
 /// The session that the options name; a new one if they name none.
-pub(crate) async fn chosen(sessions: &Sessions, kept: &crate::args::Choice) -> Result<Session, SetupError> {
-    if kept.last {
+pub(crate) async fn chosen(sessions: &Sessions, choice: &crate::args::Choice) -> Result<Session, SetupError> {
+    if choice.last {
         return last(sessions).await;
     }
-    let Some(id) = &kept.session else { return opened(sessions, None).await };
+    let Some(id) = &choice.session else { return opened(sessions, None).await };
     let is_known = all(sessions).await?.iter().any(|info| info.id.as_str().starts_with(id.as_str()));
     if is_known {
         return used(sessions, &found(sessions, id).await?).await;

@@ -7,9 +7,9 @@ use attache_documents::{DocumentDecision, DocumentOutcome, RoutingReport};
 
 use crate::output::{harmless, short};
 
-/// The most documents that are told one by one.
+/// The maximum number of documents that are told one by one.
 const ONE_BY_ONE: usize = 3;
-/// The most names in a summary.
+/// The maximum number of names in a summary.
 const NAMES: usize = 3;
 
 /// The documents that were told, each with its outcome.

@@ -35,7 +35,7 @@ pub(super) async fn call(
         )));
     }
     let call = ToolCall::new(tool, Arguments::new(arguments));
-    // Whoever calls by hand has approved it; what never runs does not run here either.
+    // A call by hand counts as approved. A call that is always refused is refused here, too.
     let result = match manager.judge(&call, ToolContext::new()).await {
         Judgement::Refused(result) => *result,
         _ => manager.run(&call, ToolContext::new()).await,

@@ -18,7 +18,7 @@ use crate::show::number::{counted, grouped};
 use crate::show::table::Table;
 use crate::show::width::terminal_width;
 
-/// The most tools that are told one by one of those that are not offered.
+/// The maximum number of tools that are told one by one of those that are not offered.
 const MOST_TOLD: usize = 20;
 
 /// Runs the command.

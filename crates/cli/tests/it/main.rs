@@ -15,8 +15,6 @@ mod command;
 mod common;
 mod doctor;
 mod explain;
-#[cfg(feature = "chat")]
-mod kept;
 #[cfg(feature = "mcp")]
 mod logins;
 mod models;
@@ -29,6 +27,8 @@ mod screen;
 mod server;
 #[cfg(feature = "mcp")]
 mod serving;
+#[cfg(feature = "chat")]
+mod sessions;
 #[cfg(all(unix, feature = "mcp"))]
 mod signals;
 #[cfg(unix)]

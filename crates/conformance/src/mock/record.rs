@@ -15,7 +15,7 @@ use super::rules::Violation;
 use crate::api::Api;
 use crate::paths;
 
-/// The most requests that a mock keeps; the oldest ones leave first.
+/// The maximum number of requests that a mock keeps; the oldest ones leave first.
 const MAX_RECORDS: usize = 10_000;
 
 /// A request as it arrived, and what became of its answer.

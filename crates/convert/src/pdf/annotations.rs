@@ -1,5 +1,6 @@
 //! Annotations: their appearances, the values of form fields, and comments.
 
+use attache_core::line::one_line;
 use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::object::{Dict, MaybeRef, Name, Object, Rect, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
@@ -156,7 +157,7 @@ fn put_lines(found: &mut Found, lines: &[String], annotation: &Dict<'_>, state: 
             direction: turned(state, Vec2::new(1.0, 0.0)),
             size: turned(state, Vec2::new(0.0, size)).hypot(),
         };
-        found.runs.add(&line.split_whitespace().collect::<Vec<_>>().join(" "), place);
+        found.runs.add(&one_line(line, usize::MAX), place);
         found.runs.add(" ", place);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use attache_core::hash::hex;
 use bytes::Bytes;
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, FromBytes, MaybeRef, Name, Object, ObjectIdentifier, Stream};
@@ -62,7 +63,7 @@ pub(super) fn unseal(file: &[u8], sealed: &[Sealed]) -> Result<Pdf, ConvertError
     }
     out.extend_from_slice(format!("trailer\n<< /Root {root} 0 R /Size 9999999 /Encrypt ").as_bytes());
     out.extend_from_slice(&trailer.encrypt);
-    let id: String = trailer.id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = hex(&trailer.id);
     out.extend_from_slice(format!(" /ID [<{id}>] >>\nstartxref\n{start}\n%%EOF\n").as_bytes());
     Pdf::new(std::sync::Arc::new(Bytes::from(out))).map_err(refusal)
 }

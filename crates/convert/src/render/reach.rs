@@ -73,7 +73,7 @@ struct Measured {
     is_function: bool,
 }
 
-/// The most that a page makes its reader decode at once.
+/// The largest things that a page makes its reader decode at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Largest {
     /// The pixels of an image.

@@ -8,7 +8,7 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use crate::document::MARKER;
+use crate::document::reference::{REFERENCE_ID, REFERENCE_MARKER};
 use crate::id::DocumentId;
 
 /// Nested values that are looked at.
@@ -69,8 +69,8 @@ impl Inside<'_> {
     }
 
     fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), fmt::Error> {
-        self.is_reference |= key == MARKER;
-        if key == "documentId"
+        self.is_reference |= key == REFERENCE_MARKER;
+        if key == REFERENCE_ID
             && let Ok(Ok(id)) = serde_json::to_string(value).map(|json| serde_json::from_str(&json))
         {
             self.id = Some(id);

@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::capture::{defer, register, register_tree};
-use crate::document::{Document, Reader};
+use crate::document::Document;
+use crate::document::reference::Reader;
 use crate::tool::deferred::Deferred;
 use crate::tree::ContentTree;
 

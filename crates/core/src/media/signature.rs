@@ -74,7 +74,7 @@ fn in_zip(bytes: &[u8]) -> Option<&'static str> {
         (b"ppt/presentation.xml", "pptx"),
         (b"xl/workbook.bin", "xlsb"),
     ];
-    // The most bytes behind the end of the directory, and the most names that are looked at.
+    // The maximum number of bytes behind the end of the directory, and the maximum number of names that are looked at.
     const MAX_COMMENT: usize = 66_000;
     const MAX_NAMES: usize = 4_096;
     let media = |extension: &str| EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, m)| *m);

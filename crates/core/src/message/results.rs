@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::capture::Capture;
 use crate::document::{Document, DocumentSource};
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
-use crate::identity::own_ids;
+use crate::identity::{new_ids, own_ids, with_new_ids};
 use crate::message::assistant::ToolCall;
 use crate::message::part::{Metadata, UserPart};
 use crate::store::{DocumentStore, StoreError};
@@ -185,15 +185,10 @@ impl ToolResult {
     }
 
     pub(crate) fn with_ids(&self, ids: &HashMap<DocumentId, DocumentId>) -> Self {
-        let documents = self.documents.iter().map(|document| match ids.get(document.id()) {
-            Some(id) => document.clone().with_id(id.clone()),
-            None => document.clone(),
-        });
-        let withheld = self.withheld.iter().map(|id| ids.get(id).unwrap_or(id).clone());
         Self {
             tree: self.tree.with_ids(ids),
-            documents: documents.collect(),
-            withheld: withheld.collect(),
+            documents: with_new_ids(&self.documents, ids),
+            withheld: new_ids(&self.withheld, ids),
             ..self.clone()
         }
     }

@@ -6,6 +6,13 @@ use crate::message::part::{Metadata, UserPart};
 use crate::message::results::Routed;
 use crate::tree::ContentTree;
 
+/// The metadata key of the synthetic message that carries the documents of tool results.
+pub const TOOL_CALL_DOCUMENTS: &str = "toolCallDocuments";
+
+/// The metadata key of a hint that the agent's loop gives to the model, such as that a step is the last one. Nobody
+/// asks anything with it.
+pub const NOTICE: &str = "notice";
+
 /// The origin of a user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -16,7 +23,7 @@ pub enum UserOrigin {
     /// Something that happened while the agent ran. Its documents never fail a run.
     Event,
     /// The synthetic message after tool results: a projection, never an input to routing. Its metadata has
-    /// `toolCallDocuments: true`.
+    /// [`TOOL_CALL_DOCUMENTS`].
     ToolCallDocuments,
 }
 

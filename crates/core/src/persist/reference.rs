@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::document::{Document, Reader};
+use crate::document::Document;
+use crate::document::reference::Reader;
 use crate::id::DocumentId;
 
 /// A document reference: read from the documented form, written by the document itself.

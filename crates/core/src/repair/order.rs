@@ -4,12 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::message::{Message, Metadata, Role, UserMessage, UserOrigin, UserPart};
+use crate::message::{Message, Metadata, Role, TOOL_CALL_DOCUMENTS, UserMessage, UserOrigin, UserPart};
 use crate::repair::kind::{Repair, RepairKind};
 use crate::repair::numbered::{Numbered, is_blank_content, is_blank_part, is_empty, role};
 
-/// The metadata key of the synthetic message.
-const MARKER: &str = "toolCallDocuments";
 /// The user's words in a conversation that begins with the model.
 const OPENING: &str = "(The assistant speaks first.)";
 
@@ -93,7 +91,7 @@ fn as_event(user: &UserMessage) -> UserMessage {
         event.parts = routed.content;
     }
     let mut metadata = event.metadata.entries().clone();
-    metadata.shift_remove(MARKER);
+    metadata.shift_remove(TOOL_CALL_DOCUMENTS);
     event.metadata = Metadata::from(metadata);
     event
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use crate::hash::hex;
 use crate::tool::ToolDefinition;
 
 /// The tools that a request offers, in a stable order, with names that every provider accepts.
@@ -175,7 +176,7 @@ const MAX: usize = 64;
 
 fn with_digest(wire: &str, name: &str) -> String {
     let digest = Sha256::digest(name.as_bytes());
-    let suffix: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let suffix = hex(digest.iter().take(4));
     let head: String = wire.chars().take(MAX - suffix.len() - 1).collect();
     format!("{head}_{suffix}")
 }

@@ -11,7 +11,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::document::Document;
+pub use crate::document::reference::{REFERENCE_ID, REFERENCE_MARKER};
 use crate::id::DocumentId;
+use crate::identity::{new_ids, with_new_ids};
 pub(crate) use error::Reason;
 pub use error::{TreeError, TreeErrorKind};
 pub use references::reference_ids;
@@ -117,15 +119,10 @@ impl ContentTree {
 
     /// The same tree with other ids for some of its documents, in the text too.
     pub(crate) fn with_ids(&self, ids: &HashMap<DocumentId, DocumentId>) -> Self {
-        let documents = self.documents.iter().map(|document| match ids.get(document.id()) {
-            Some(id) => document.clone().with_id(id.clone()),
-            None => document.clone(),
-        });
-        let withheld = self.withheld.iter().map(|id| ids.get(id).unwrap_or(id).clone());
         Self {
             json: Arc::from(references::renamed(&self.json, ids)),
-            documents: documents.collect(),
-            withheld: withheld.collect(),
+            documents: with_new_ids(&self.documents, ids),
+            withheld: new_ids(&self.withheld, ids),
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
+use crate::document::reference::{reference_id, reference_marker};
 use crate::id::DocumentId;
 use crate::json::end_of_string;
 
@@ -65,9 +66,9 @@ pub(crate) fn references_within(json: &str) -> Vec<DocumentId> {
     }
 }
 
-/// The key as it stands in compact text, with its quotes.
-const KEY: &str = "\"attache.document\"";
-const ID: &str = "\"documentId\"";
+/// The members of a reference as they stand in compact text, with their quotes.
+const KEY: &str = concat!('"', reference_marker!(), '"');
+const ID: &str = concat!('"', reference_id!(), '"');
 
 /// An object or array that is open.
 #[derive(Default)]

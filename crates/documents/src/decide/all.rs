@@ -14,7 +14,7 @@ use crate::find::{Inside, Occurrence, Origin, Survey, survey};
 use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::report::{DocumentDecision, DocumentOutcome, Reason, ReasonKind};
-use crate::text::decode::harmless_line;
+use crate::text::tame;
 
 /// Every document of the messages and what becomes of it.
 #[derive(Debug)]
@@ -112,10 +112,7 @@ fn shown_before(messages: &[Arc<Message>], first: Option<&Occurrence<'_>>) -> Re
     let call = first.and_then(|first| call_of(messages, first)).map(|(_, call)| call);
     let text = match call {
         Some(call) => {
-            format!(
-                "it was shown earlier in this conversation, with the result of call {}",
-                harmless_line(call)
-            )
+            format!("it was shown earlier in this conversation, with the result of call {}", tame(call))
         }
         None => "it was shown earlier in this conversation, in a user message".to_owned(),
     };

@@ -441,7 +441,7 @@ impl Decider<'_> {
         occurrence.origin != Origin::Author { current: true } || self.options.convert_author_documents
     }
 
-    /// The most bytes of text made of it. A text that was whole in its own turn stays so.
+    /// The maximum number of bytes of text made of it. A text that was whole in its own turn stays so.
     pub(super) fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
         match self.options.convert_author_documents {
             true => self.limit(occurrence),

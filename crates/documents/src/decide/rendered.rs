@@ -12,8 +12,8 @@ use crate::estimate;
 use crate::find::{Occurrence, Origin};
 use crate::materials::{PageRequest, Rendered, Rendering};
 use crate::report::{DocumentOutcome, Reason, ReasonKind};
-use crate::text::decode::harmless_line;
 use crate::text::numbers::numbers;
+use crate::text::tame;
 
 /// The prospect of showing a document's pages.
 pub(crate) enum Sight {
@@ -165,7 +165,7 @@ impl Decider<'_> {
             note.push_str(&format!("; {pages} left out to keep the limits of images"));
         }
         for remark in self.materials.remarks(document) {
-            note.push_str(&format!("; {}", harmless_line(remark)));
+            note.push_str(&format!("; {}", tame(remark)));
         }
         note
     }

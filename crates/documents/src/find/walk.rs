@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use attache_core::tree::reference_ids;
+use attache_core::tree::{REFERENCE_ID, REFERENCE_MARKER, reference_ids};
 use attache_core::{ContentTree, Document, DocumentId};
 use serde_json::Value;
-
-/// The member that makes a JSON object a document reference.
-const MARKER: &str = "attache.document";
 
 /// The documents of a tree: in the order of their first reference in its text, then those without one.
 ///
@@ -52,7 +49,7 @@ pub fn walk_value(value: &Value, documents: &[Document]) -> Vec<Document> {
     while let Some(value) = ahead.pop() {
         match value {
             Value::Object(members) => {
-                if let Some(id) = members.contains_key(MARKER).then(|| reference(value)).flatten() {
+                if let Some(id) = members.contains_key(REFERENCE_MARKER).then(|| reference(value)).flatten() {
                     found.take(&id);
                 }
                 // A flattened document shares its object with other members, so a reference is no leaf.
@@ -66,7 +63,7 @@ pub fn walk_value(value: &Value, documents: &[Document]) -> Vec<Document> {
 }
 
 fn reference(value: &Value) -> Option<DocumentId> {
-    value.get("documentId").and_then(Value::as_str).and_then(DocumentId::parse)
+    value.get(REFERENCE_ID).and_then(Value::as_str).and_then(DocumentId::parse)
 }
 
 /// Which of the known documents were met so far.

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::profile::Breaks;
 
-/// The most characters of a value: a file name can be as long as its author likes.
+/// The maximum number of characters of a value: a file name can be as long as its author likes.
 const MAX_CHARS: usize = 2_048;
 
-/// The most characters of an entity's name, as in `&#1114111;`.
+/// The maximum number of characters of an entity's name, as in `&#1114111;`.
 const MAX_ENTITY: usize = 8;
 
 /// The value for a double-quoted attribute, or `None` if nothing but blank would be left of it.

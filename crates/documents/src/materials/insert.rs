@@ -14,7 +14,7 @@ use crate::materials::material::Material;
 use crate::materials::rendered::{PageRequest, Rendering};
 use crate::materials::transcoded::Transcoding;
 use crate::materials::{Loaded, Materials};
-use crate::text::decode::harmless_line;
+use crate::text::tame;
 
 impl Materials {
     /// Inserts material about a document, replacing earlier material of the same kind.
@@ -27,14 +27,14 @@ impl Materials {
                 self.said.insert(document.id().clone(), said);
             }
             Material::Missing(reason) => {
-                self.loaded.insert(document.id().clone(), Loaded::Missing(harmless_line(&reason)));
+                self.loaded.insert(document.id().clone(), Loaded::Missing(tame(&reason)));
             }
             Material::Transcoded(form, made) => {
                 let made = Transcoding::of(document, &form, made);
                 self.transcode(document, form, made);
             }
             Material::Untranscodable(form, reason) => {
-                self.transcode(document, form, Transcoding::Failed(harmless_line(&reason)));
+                self.transcode(document, form, Transcoding::Failed(tame(&reason)));
             }
             Material::Unchecked(form) => self.transcode(document, form, Transcoding::Unknown),
             Material::Converted(mut converted) => {
@@ -45,13 +45,13 @@ impl Materials {
                 let text = if blank { Err("it holds no text".to_owned()) } else { Ok(Arc::new(converted)) };
                 self.convert(document, text);
             }
-            Material::Unconvertible(reason) => self.convert(document, Err(harmless_line(&reason))),
+            Material::Unconvertible(reason) => self.convert(document, Err(tame(&reason))),
             Material::Rendered(request, rendered) => {
                 let rendered = Rendering::of(document, &request, rendered);
                 self.render(document, request, rendered);
             }
             Material::Unrenderable(request, reason) => {
-                self.render(document, request, Rendering::Failed(harmless_line(&reason)));
+                self.render(document, request, Rendering::Failed(tame(&reason)));
             }
             Material::Unrendered(request) => self.render(document, request, Rendering::Unknown),
         }

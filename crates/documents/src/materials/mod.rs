@@ -35,8 +35,8 @@ pub(crate) use transcoded::{Adapted, Transcoding};
 
 use crate::content::{content_bytes, is_same_memory};
 use crate::materials::page_count::Pages;
-use crate::text::decode::harmless_line;
 use crate::text::fence::Fenced;
+use crate::text::tame;
 
 /// Bytes and texts of documents, gathered by the code that performs the loading and converting that a
 /// [`Plan`](crate::Plan) requests. Documents whose bytes are in memory need no entry.
@@ -256,9 +256,9 @@ impl Materials {
         let goes_on = last == usize::MAX;
         let text = if first == 1 && goes_on { &*converted.text } else { converted.units(first, last)? };
         let about = || {
-            let mut about = format!("text converted from {}", harmless_line(media_type.essence()));
+            let mut about = format!("text converted from {}", tame(media_type.essence()));
             for note in converted.notes.iter().filter(|_| goes_on) {
-                about.extend(["; ", &harmless_line(note)]);
+                about.extend(["; ", &tame(note)]);
             }
             about
         };

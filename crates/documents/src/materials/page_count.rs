@@ -8,7 +8,7 @@
 use memchr::{memchr2, memchr3_iter, memmem};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-/// The most bytes of object streams that are unpacked of one file.
+/// The maximum number of bytes of object streams that are unpacked of one file.
 const UNPACKED: usize = 32 << 20;
 
 /// The deepest nesting of dictionaries that is followed.

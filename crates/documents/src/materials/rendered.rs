@@ -51,7 +51,7 @@ pub(crate) struct Rendered {
     pub(crate) left_out: Vec<usize>,
 }
 
-/// The most pages that a document is believed to have.
+/// The maximum number of pages that a document is believed to have.
 const MOST_PAGES: usize = 1_000_000;
 
 /// The number of a page's image among the documents inside a document begins here; those that converters find are

@@ -5,7 +5,7 @@ use attache_core::{Document, MediaKind, MediaType};
 
 use crate::content::pixels;
 use crate::materials::page_count::Pages;
-use crate::text::decode::harmless_line;
+use crate::text::tame;
 
 /// The knowledge about a document and a form.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Transcoding {
         if let Some(name) = renamed {
             made = made.with_file_name(name);
         }
-        let note = fitted.note.as_deref().map_or_else(|| "in another encoding".to_owned(), harmless_line);
+        let note = fitted.note.as_deref().map_or_else(|| "in another encoding".to_owned(), tame);
         let (pages, held) = (fitted.pages, fitted.pages_held);
         let part_of = held.and_then(|held| pages.filter(|pages| held < *pages));
         Self::Adapted(Adapted { document: made, note, pages: held.or(counted).or(pages), part_of })

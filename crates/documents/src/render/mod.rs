@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use attache_core::capability::Place;
 use attache_core::message::UserOrigin;
-use attache_core::tree::reference_ids;
+use attache_core::tree::{REFERENCE_MARKER, reference_ids};
 use attache_core::{ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserPart};
 
 use crate::decide::all::{Decided, decide_all, wire_call_id};
@@ -228,9 +228,12 @@ pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
 
 /// The number of objects of compact JSON that have the member of document references.
 fn marks(json: &str) -> usize {
-    const MEMBER: &str = "\"attache.document\":";
-    let begins = |at: usize| matches!(json.as_bytes().get(at.wrapping_sub(1)), Some(b'{' | b','));
-    json.match_indices(MEMBER).filter(|(at, _)| begins(*at)).count()
+    let is_member = |(at, marker): &(usize, &str)| {
+        let (before, behind) = (json.get(..*at), json.get(at + marker.len()..));
+        before.is_some_and(|before| before.ends_with("{\"") || before.ends_with(",\""))
+            && behind.is_some_and(|behind| behind.starts_with("\":"))
+    };
+    json.match_indices(REFERENCE_MARKER).filter(is_member).count()
 }
 
 fn log(report: &RoutingReport) {

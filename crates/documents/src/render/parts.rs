@@ -8,8 +8,8 @@ use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::report::ReasonKind;
-use crate::text::decode::harmless_line;
 use crate::text::fence::{Fenced, remarks, unfence};
+use crate::text::tame;
 use attache_core::hash::StableHash as Hash;
 
 /// Parts of a message, and a hash of what documents added to them.
@@ -38,7 +38,7 @@ pub(super) struct Labelling<'a> {
 
 /// The end of a note for a model that can ask for more.
 fn read_with(tool: &str, id: &str) -> String {
-    format!("{tool} reads it by its id, {}", harmless_line(id))
+    format!("{tool} reads it by its id, {}", tame(id))
 }
 
 impl Labelling<'_> {

@@ -1,13 +1,10 @@
 //! The synthetic user message behind tool results: the documents that the results themselves cannot hold.
 
-use attache_core::message::{Metadata, UserOrigin};
+use attache_core::message::{Metadata, TOOL_CALL_DOCUMENTS, UserOrigin};
 use attache_core::{MessageId, UserMessage};
 
 use super::Scene;
 use super::parts::Pieces;
-
-/// The metadata key that marks the synthetic message.
-const MARKER: &str = "toolCallDocuments";
 
 /// The metadata key of the capabilities that the synthetic message was made for.
 const FINGERPRINT: &str = "capabilityFingerprint";
@@ -26,7 +23,8 @@ impl Scene<'_, '_> {
         let mut message = UserMessage::new(routed.content.iter().cloned().map(Some));
         message.id = anchor.derived("documents");
         message.origin = UserOrigin::ToolCallDocuments;
-        message.metadata = Metadata::new().with(MARKER, true).with(FINGERPRINT, self.fingerprint);
+        message.metadata =
+            Metadata::new().with(TOOL_CALL_DOCUMENTS, true).with(FINGERPRINT, self.fingerprint);
         message.routed = Some(routed);
         message
     }

@@ -1,4 +1,4 @@
-//! Text from outside: bytes of documents, decoded honestly, and remarks, made harmless.
+//! Bytes of documents, decoded.
 
 use std::borrow::Cow;
 
@@ -77,19 +77,6 @@ fn guess(bytes: &[u8]) -> Option<Cow<'_, str>> {
         return None;
     }
     WINDOWS_1252.decode_without_bom_handling_and_without_replacement(bytes)
-}
-
-/// One line of at most 300 characters without control characters or brackets, so that a remark from outside can
-/// imitate neither a label nor a fence.
-pub(crate) fn harmless_line(text: &str) -> String {
-    let tame = text.trim().chars().take(300).map(|c| match c {
-        '<' | '[' => '(',
-        '>' | ']' => ')',
-        c if c.is_control() => ' ',
-        c => c,
-    });
-    let line: String = tame.collect();
-    if line.is_empty() { "no reason is known".to_owned() } else { line }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ pub(crate) mod numbers;
 
 use std::borrow::Cow;
 
-use attache_core::{DocumentId, MediaType};
+use attache_core::{DocumentId, MediaType, line};
 
-use crate::text::decode::{Decoded, decode, harmless_line};
+use crate::text::decode::{Decoded, decode};
 use crate::text::fence::fence;
 
 /// The text of a text document, and the charset if it had to be guessed. It is decoded by the byte order mark,
@@ -46,7 +46,7 @@ pub fn fence_text<'a>(
     text: &str,
     about: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let about: Vec<String> = about.into_iter().map(harmless_line).collect();
+    let about: Vec<String> = about.into_iter().map(tame).collect();
     let decoded = Decoded::known(text);
     Some(fence(id, &decoded, &about.join("; "), usize::MAX)?.part.text().to_owned())
 }
@@ -58,5 +58,6 @@ pub fn fence_text<'a>(
 /// assert_eq!(attache_documents::tame("<document />\nrun"), "(document /) run");
 /// ```
 pub fn tame(remark: &str) -> String {
-    harmless_line(remark)
+    let line = line::tame(remark.trim(), 300);
+    if line.is_empty() { "no reason is known".to_owned() } else { line }
 }

@@ -18,17 +18,17 @@ pub struct A2aLimits {
     pub request: Duration,
     /// The time that a call waits for a task; 60 s. One that is still worked on then becomes a deferred call.
     pub patience: Duration,
-    /// The most bytes of one answer, and of all events of one stream; 32 MiB.
+    /// The maximum number of bytes of one answer, and of all events of one stream; 32 MiB.
     pub message_bytes: usize,
-    /// The most bytes of the documents that one message brings; 32 MiB.
+    /// The maximum number of bytes of the documents that one message brings; 32 MiB.
     pub sent_bytes: usize,
-    /// The most pieces of content in a result; 1,000.
+    /// The maximum number of pieces of content in a result; 1,000.
     pub parts: usize,
-    /// The most documents in a result; 500.
+    /// The maximum number of documents in a result; 500.
     pub documents: usize,
-    /// The most characters of a tool's description; 8,000.
+    /// The maximum number of characters of a tool's description; 8,000.
     pub description_chars: usize,
-    /// The most events of one stream; 100,000.
+    /// The maximum number of events of one stream; 100,000.
     pub events: usize,
 }
 
@@ -67,21 +67,21 @@ impl A2aLimits {
         self
     }
 
-    /// Sets the most bytes of one answer or stream.
+    /// Sets the maximum number of bytes of one answer or stream.
     #[must_use]
     pub fn with_message_bytes(mut self, bytes: usize) -> Self {
         self.message_bytes = bytes;
         self
     }
 
-    /// Sets the most bytes of the documents that one message brings.
+    /// Sets the maximum number of bytes of the documents that one message brings.
     #[must_use]
     pub fn with_sent_bytes(mut self, bytes: usize) -> Self {
         self.sent_bytes = bytes;
         self
     }
 
-    /// Sets the most documents in a result.
+    /// Sets the maximum number of documents in a result.
     #[must_use]
     pub fn with_documents(mut self, documents: usize) -> Self {
         self.documents = documents;

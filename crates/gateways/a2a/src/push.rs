@@ -3,6 +3,7 @@
 use std::fmt;
 
 use attache_core::Secret;
+use attache_core::hash::hex;
 use http::HeaderMap;
 use ring::hmac;
 
@@ -55,8 +56,7 @@ impl A2aPush {
 
     /// The token of a task.
     pub(crate) fn token(&self, alias: &str, task: &str) -> String {
-        let tag = hmac::sign(&self.key(), signed(alias, task).as_bytes());
-        tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(hmac::sign(&self.key(), signed(alias, task).as_bytes()).as_ref())
     }
 
     /// The task that a notification tells of. Only its id is believed.
@@ -82,7 +82,7 @@ impl A2aPush {
             None => return Err(A2aPushError::Malformed),
         };
         let token = headers.get(TOKEN).and_then(|token| token.to_str().ok()).ok_or(A2aPushError::Forged)?;
-        let tag = hex(token).ok_or(A2aPushError::Forged)?;
+        let tag = tag_of(token).ok_or(A2aPushError::Forged)?;
         hmac::verify(&self.key(), signed(alias, &task).as_bytes(), &tag).map_err(|_| A2aPushError::Forged)?;
         Ok(A2aHandle::new(alias, task, context))
     }
@@ -92,7 +92,8 @@ fn signed(alias: &str, task: &str) -> String {
     format!("a2a-push\n{alias}\n{task}")
 }
 
-fn hex(text: &str) -> Option<Vec<u8>> {
+/// The tag that a token writes in hexadecimal digits.
+fn tag_of(text: &str) -> Option<Vec<u8>> {
     if text.len() != 64 || !text.is_ascii() {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use attache_core::hash::hex;
 use attache_core::{Document, DocumentRef, ToolContext, ToolError, ToolErrorKind};
 use attache_transport::EncodedBody;
 use bytes::Bytes;
@@ -163,11 +164,7 @@ async fn multipart(members: Vec<(&Parameter, Value)>, context: &ToolContext) -> 
         hash.update(part.head.as_bytes());
         hash.update(&part.content);
     }
-    let mut boundary = String::from("attache-");
-    for byte in hash.finalize().iter().take(24) {
-        // Writing to a string cannot fail.
-        let _ = write!(boundary, "{byte:02x}");
-    }
+    let boundary = format!("attache-{}", hex(hash.finalize().iter().take(24)));
     let mut pieces: Vec<Bytes> = Vec::with_capacity(parts.len() * 3 + 1);
     for part in parts {
         pieces.push(format!("--{boundary}\r\n{}\r\n\r\n", part.head).into());

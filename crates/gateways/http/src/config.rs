@@ -114,7 +114,7 @@ pub struct EndpointConfig {
     #[serde(default)]
     #[schemars(with = "String", extend("enum" = ["read", "idempotent", "effect"]))]
     pub effect: Option<Effect>,
-    /// The most seconds that a call may take.
+    /// The maximum number of seconds that a call may take.
     #[serde(default)]
     pub timeout: Option<u32>,
 }

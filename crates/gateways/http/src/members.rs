@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::Value;
 
-/// The most schemas that are looked through for one parameter, and the most names.
+/// The maximum number of schemas that are looked through for one parameter, and the maximum number of names.
 const MOST_SCHEMAS: usize = 256;
 const MOST_NAMES: usize = 4_096;
 

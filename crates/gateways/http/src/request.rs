@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use attache_core::hash::hex;
 use attache_core::{Effect, ToolContext, ToolError, ToolErrorKind};
 use attache_transport::{Origin, RequestParts, SHORTEST_SECRET, percent_encoded};
 use http::HeaderName;
@@ -172,7 +173,7 @@ fn path(
 
 /// A key says nothing of the run that it comes from.
 fn key_of(key: &str) -> String {
-    Sha256::digest(key.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(key.as_bytes()).iter().take(16))
 }
 
 /// The request after a redirect to another origin: an address, and nothing of a caller.

@@ -14,7 +14,7 @@ use crate::write::is_json;
 /// Longer texts become documents, which a model reads piece by piece.
 const LONGEST_TEXT: usize = 256 << 10;
 
-/// The most that the model reads of the body of an error.
+/// The maximum number of characters that the model reads of the body of an error.
 const SHOWN_OF_ERROR: usize = 4 << 10;
 
 /// The answer of an endpoint: JSON, a text, or a document.

@@ -14,10 +14,10 @@ use tokio::time::{Instant, timeout_at};
 use crate::request::{Outgoing, stripped};
 use crate::service::{Answer, Way};
 
-/// The most redirects that are followed.
+/// The maximum number of redirects that are followed.
 const MOST_REDIRECTS: u32 = 3;
 
-/// The most bytes that are read of the body of an error.
+/// The maximum number of bytes that are read of the body of an error.
 const ERROR_BYTES: usize = 64 << 10;
 
 /// The treatment of an answer that leads elsewhere.

@@ -313,7 +313,7 @@ impl HttpTools {
         self
     }
 
-    /// Sets the most bytes of an answer; 32 MiB by default.
+    /// Sets the maximum number of bytes of an answer; 32 MiB by default.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.manner.most_bytes = bytes;

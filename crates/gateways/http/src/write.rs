@@ -8,7 +8,7 @@ use crate::parameter::{Parameter, Place, Style};
 
 /// Deeper objects are none of a query.
 const DEEPEST: usize = 8;
-/// The most names in a message.
+/// The maximum number of names in a message.
 const MOST_NAMES: usize = 10;
 
 /// The text of a value that stands alone; `None` for null.

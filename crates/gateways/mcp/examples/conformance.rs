@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 /// The address of the document that the suite knows us by.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 const REDIRECT: &str = "http://localhost:3000/callback";
-/// The most logins: one, and others for more rights.
+/// The maximum number of logins: one, and others for more rights.
 const LOGINS: u32 = 3;
 
 /// A person who leaves every form as it is, and says what else they must.

@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 use super::Layer;
 use super::earlier::Earlier;
 
-/// The most documents that are told one by one.
+/// The maximum number of documents that are told one by one.
 const MAX_TOLD: usize = 8;
 
 /// True if another model is asked after this error.

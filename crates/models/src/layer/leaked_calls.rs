@@ -259,7 +259,7 @@ impl Watch {
             true => (vec![protocol_call(held, tools)?], ""),
             false => family_calls(held, reader)?,
         };
-        // Whoever goes on in words shows a call and makes none.
+        // A call that is followed by words is shown as an example, not made.
         if markup::has_words(rest) || quoted::is_any(&found, &asked.messages) {
             return None;
         }

@@ -7,7 +7,7 @@ mod wire;
 
 use attache_core::message::{Metadata, OpaquePart};
 use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, TextPart};
-use attache_transport::claude::{self, Block, Blocks, TextBlock};
+use attache_transport::claude::{self, Block, Blocks, Ending, TextBlock};
 use attache_transport::lenient::RawList;
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
@@ -160,11 +160,8 @@ impl Reply {
     pub(crate) fn finish(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
         let reading = &self.reading;
-        if !cut && reason == FinishReason::Length {
-            self.blocks.reach_limit();
-        }
-        let cut = cut || matches!(reason, FinishReason::Length | FinishReason::Refusal);
-        let mut parts = self.blocks.finish(cut, reading, out);
+        let ending = if cut { Ending::Cut } else { Ending::of(&reason) };
+        let mut parts = self.blocks.finish(ending, reading, out);
         if reason == FinishReason::Refusal {
             let explanation = self.explanation.take().and_then(TextPart::new);
             parts.extend(explanation.map(|text| {

@@ -11,7 +11,7 @@ use crate::error::Result;
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
 
-/// The most bytes of the headers and of the payload of one frame, as the format allows.
+/// The maximum number of bytes of the headers and of the payload of one frame, as the format allows.
 const MAX_HEADERS: usize = 128 << 10;
 const MAX_PAYLOAD: usize = 24 << 20;
 

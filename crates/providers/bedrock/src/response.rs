@@ -7,7 +7,7 @@ mod wire;
 
 use attache_core::message::Metadata;
 use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, Usage};
-use attache_transport::claude::{self, Blocks};
+use attache_transport::claude::{self, Blocks, Ending};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde_json::value::RawValue;
@@ -92,12 +92,8 @@ impl Reply {
     /// The finished reply; `cut` if it never came to its end. The value that is left is empty.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
-        if !cut && reason == FinishReason::Length {
-            self.blocks.reach_limit();
-        }
-        let cut = cut
-            || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
-        let parts = self.blocks.finish(cut, &self.reading, &mut ChunkSink::new());
+        let ending = if cut { Ending::Cut } else { Ending::of(&reason) };
+        let parts = self.blocks.finish(ending, &self.reading, &mut ChunkSink::new());
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
         citations::read(&mut message);
         message.metadata = std::mem::take(&mut self.metadata);

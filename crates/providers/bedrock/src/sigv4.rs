@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use attache_core::calendar::date_of;
+use attache_core::hash::hex;
 use attache_core::{BoxFuture, ErrorKind, ProviderError, Secret};
 use attache_transport::{Authorizer, EncodedBody, RequestParts, percent_decoded, percent_encoded, shown_url};
 use http::header::AUTHORIZATION;
@@ -265,10 +266,6 @@ fn hash_of(body: &EncodedBody) -> String {
         }
     }
     hex(&hasher.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Date and time of day, `20150830` and `123600`, in UTC.

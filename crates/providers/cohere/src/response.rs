@@ -25,9 +25,9 @@ use self::wire::Call;
 /// The kind of the part that holds what the model plans to do with its tools.
 pub(crate) const TOOL_PLAN: &str = "tool_plan";
 
-/// The most content blocks of a reply.
+/// The maximum number of content blocks of a reply.
 const MAX_BLOCKS: usize = 1_000;
-/// The most tool calls of a reply.
+/// The maximum number of tool calls of a reply.
 const MAX_CALLS: usize = 1_000;
 
 /// A reply, put together from events or from one object.

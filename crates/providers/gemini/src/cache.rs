@@ -24,7 +24,7 @@ use crate::request::{Head, State, authorized};
 const SHORT: Duration = Duration::from_secs(300);
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// The most bytes of an answer about a cached content.
+/// The maximum number of bytes of an answer about a cached content.
 const ANSWER_LIMIT: usize = 1 << 20;
 
 /// The answer about a cached content.

@@ -17,7 +17,7 @@ pub(crate) use self::wire::{Chunk, Delta};
 use self::wire::{Feedback, read};
 use crate::error::{self, Result, malformed};
 
-/// The most candidates of a reply.
+/// The maximum number of candidates of a reply.
 const MAX_CANDIDATES: usize = 128;
 
 /// A reply as far as it has come.

@@ -168,13 +168,7 @@ struct Fill<'a> {
 impl Fill<'_> {
     fn object(&self, schema: &Value, depth: u32) -> Option<Map<String, Value>> {
         let mut filled = Map::new();
-        let required: Vec<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let required: Vec<&str> = required(schema).collect();
         for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let property = self.resolved(property);
             if required.contains(&name.as_str()) {
@@ -361,6 +355,11 @@ pub(crate) fn field(item: &Item, parameter: &str) -> Option<Value> {
     // A file is often listed by its name alone.
     let named = |key: &str| is_path_key(parameter) && name_stems(key) == ["name"];
     of(&same).or_else(|| of(&paths)).or_else(|| of(&within)).or_else(|| of(&bare)).or_else(|| of(&named))
+}
+
+/// The names of the members that an object must have.
+pub(crate) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// The values that a schema lists.

@@ -15,7 +15,7 @@ use crate::pieces::Pieces;
 use crate::structured_results::{self, Item};
 use crate::words::{count, head, name_stems};
 
-/// The most bytes of text that are looked at in one request; what comes after is said to be left out.
+/// The maximum number of bytes of text that are looked at in one request; what comes after is said to be left out.
 const MAX_TEXT: usize = 8 << 20;
 
 /// The reason why something is left out after [`MAX_TEXT`].

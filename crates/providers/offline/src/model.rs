@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use attache_core::capability::Matrix;
-use attache_core::message::UserOrigin;
+use attache_core::message::{NOTICE, UserOrigin};
 use attache_core::provider::{ProviderState, StateCell};
 use attache_core::{
     ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelSettings,
@@ -193,9 +193,6 @@ fn answered(
     };
     Ok(reply::chunks(said, frame))
 }
-
-/// The mark of a word of the agent's loop, such as that a step is the last; it asks nothing.
-const NOTICE: &str = "notice";
 
 /// The place of the message that asks, and its text: the last one of an author or an event.
 fn asked(messages: &[Arc<Message>]) -> Result<(usize, String), ProviderError> {

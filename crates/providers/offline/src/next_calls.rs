@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use attache_core::{ErrorKind, ProviderError, ToolChoice, ToolDefinition, ToolSet};
 use serde_json::{Map, Value};
 
-use crate::arguments::{self, Offered, Resolve, field, lists};
+use crate::arguments::{self, Offered, Resolve, field, lists, required};
 use crate::material::Material;
 use crate::question::Question;
 use crate::structured_results::{Item, is_path_key};
@@ -396,16 +396,9 @@ fn content(text: &str) -> Vec<String> {
 /// True if a required parameter of a tool, or a path that it takes, is a member of the item.
 fn takes(tool: &ToolDefinition, item: &Item) -> bool {
     let schema = tool.input_schema();
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
     let properties = schema.get("properties").and_then(Value::as_object);
     let path = properties.into_iter().flatten().map(|(name, _)| name.as_str()).find(|name| is_path_key(name));
-    required.into_iter().chain(path).any(|name| {
+    required(schema).chain(path).any(|name| {
         // An array of paths takes one as well.
         field(item, name).is_some() || name.strip_suffix('s').is_some_and(|one| field(item, one).is_some())
     })

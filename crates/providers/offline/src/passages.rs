@@ -4,7 +4,7 @@ use crate::pieces::{Form, Passage, Pieces, Table};
 use crate::table;
 use crate::words::head;
 
-/// The most characters of one passage; longer text without a sentence's end is cut between words.
+/// The maximum number of characters of one passage; longer text without a sentence's end is cut between words.
 const MAX_PASSAGE: usize = 400;
 
 /// Takes a text apart. `file_name` tells tables from prose.

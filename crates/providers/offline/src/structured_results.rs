@@ -1,6 +1,7 @@
 //! Structured results taken apart: texts with the file they belong to, data that can be quoted, and what listings
 //! name.
 
+use attache_core::tree::REFERENCE_MARKER;
 use serde_json::{Map, Value};
 
 use crate::passages;
@@ -11,10 +12,10 @@ use crate::words::{head, name_stems};
 const MAX_ENTRIES: usize = 10_000;
 /// Strings from this length on, and those of several lines, are texts and not values.
 const TEXT_FROM: usize = 160;
-/// The most bytes of a value in a quote.
+/// The maximum number of bytes of a value in a quote.
 const MAX_VALUE: usize = 400;
 
-/// The most bytes of what stands above a quote for each object and key around it.
+/// The maximum number of bytes of what stands above a quote for each object and key around it.
 const MAX_ABOUT: usize = 1_000;
 
 /// One thing that a result names: a file of a listing, a record.
@@ -314,7 +315,7 @@ fn is_text(text: &str) -> bool {
 }
 
 fn is_reference(object: &Map<String, Value>) -> bool {
-    object.contains_key("attache.document")
+    object.contains_key(REFERENCE_MARKER)
 }
 
 fn path_of(object: &Map<String, Value>) -> Option<&str> {

@@ -3,9 +3,9 @@
 use crate::pieces::{Form, Passage, Pieces, Table};
 use crate::words::head;
 
-/// The most rows that are read of one table.
+/// The maximum number of rows that are read of one table.
 const MAX_ROWS: usize = 20_000;
-/// The most bytes of one row.
+/// The maximum number of bytes of one row.
 const MAX_ROW: usize = 4_000;
 
 /// The character between the values, if the text is a table of such: by its file name, or because its first lines

@@ -114,7 +114,7 @@ pub struct Profile {
     pub temperature: Option<(f64, f64)>,
     /// The bounds of `top_p`, both included. (openai.md C.2)
     pub top_p: Option<(f64, f64)>,
-    /// The most stop sequences. (openai.md A.1)
+    /// The maximum number of stop sequences. (openai.md A.1)
     pub max_stops: Option<usize>,
     /// True if the server takes `top_k`.
     pub top_k: bool,

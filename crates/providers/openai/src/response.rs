@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::error::is_set;
 
-/// The most tool calls of one generation.
+/// The maximum number of tool calls of one generation.
 pub(crate) const MAX_CALLS: usize = 1_000;
 
 /// The member that says how likely tokens were, and the entry of the metadata that keeps it.

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::back::{Back, item_name};
 use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };
 use super::merge::{Merge, is_annotation, resolve, too_large, weight};
 use super::null::Nulls;
+use super::restore::{Back, item_name};
 use super::subset::{Refusal, Subset, Unsaid};
 use crate::keywords::{escaped, range};
 use crate::words::{beginning, cut};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::back::Back;
+use super::restore::Back;
 
 const TEXT_OF_JSON: &str = "any JSON value, written as a text of JSON";
 

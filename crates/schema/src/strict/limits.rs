@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::back::Back;
+use super::restore::Back;
 use super::subset::{Refusal, Subset};
 
 const MAX_CHOICES: usize = 1_000;

@@ -2,12 +2,12 @@
 //!
 //! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
-mod back;
 mod fit;
 mod form;
 mod limits;
 mod merge;
 mod null;
+mod restore;
 mod subset;
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::violation::Violation;
 
 pub use subset::{Refusal, Subset, Unsaid};
 
-use back::{Back, item_name};
+use restore::{Back, item_name};
 
 /// A schema converted to a strict subset; see [`strict`].
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use attache_core::hash::hex;
 use attache_core::{Secret, fresh};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -124,7 +125,7 @@ impl ApiKey {
     /// A key that somebody else drew. It must be long and random: a guess is all that it takes.
     pub fn of(principal: impl Into<String>, key: &str) -> Self {
         let sha256: [u8; 32] = Sha256::digest(key.as_bytes()).into();
-        let id = sha256.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let id = hex(sha256.iter().take(4));
         Self { id, principal: principal.into(), sha256, scopes: None, expires_at: None }
     }
 
@@ -175,11 +176,11 @@ fn millis(time: Option<SystemTime>) -> Option<u64> {
 
 /// A hash as hexadecimal digits.
 mod digits {
+    use attache_core::hash::hex;
     use serde::{Deserialize as _, Deserializer, Serializer, de};
 
     pub(super) fn serialize<S: Serializer>(hash: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
+        serializer.serialize_str(&hex(hash))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {

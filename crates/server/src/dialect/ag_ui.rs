@@ -1,17 +1,15 @@
 //! AG-UI, in the events of its version 1.0.
 
-use std::sync::Arc;
-
 use attache_agent::{EndReason, Outcome};
 use attache_core::calendar::to_rfc3339;
 use attache_core::{MessageId, ToolCallId, Usage};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json::{document as describe, progressed};
+use super::pieces::TellPieces;
 use super::snapshot::{Thread, id_of_result, tool};
-use super::{Shown, Tell, line, usage};
+use super::{Shown, line, usage};
 use crate::json::{Object, write_json};
-use crate::live::{Entry, View};
 
 /// The version of the protocol whose events these are.
 const VERSION: &str = "1.0";
@@ -199,6 +197,106 @@ impl AgUi {
         });
     }
 
+    fn end_call(&mut self, id: &ToolCallId, out: &mut Vec<u8>) {
+        let before = self.writing.len();
+        self.writing.retain(|writing| writing != id);
+        if self.writing.len() < before {
+            event("TOOL_CALL_END", out, |object| object.with("toolCallId", id));
+        }
+    }
+}
+
+/// The type of an activity that shows how far a call has come.
+pub(crate) const PROGRESS: &str = "attache.tool_progress";
+
+/// The id of the activity of a call.
+fn id_of_progress(call: &ToolCallId) -> String {
+    format!("{call}.progress")
+}
+
+/// The call whose activity has that id.
+pub(crate) fn call_of_progress(id: &str) -> Option<ToolCallId> {
+    id.strip_suffix(".progress").and_then(ToolCallId::parse)
+}
+
+/// The change of an activity that has ended. It counts for one of a client that says nothing of its end, too.
+const FINISHED: &[u8] = b"[{\"op\":\"add\",\"path\":\"/isFinished\",\"value\":true}]";
+
+/// Tells that the activity of a call has ended.
+fn finished(call: &ToolCallId, out: &mut Vec<u8>) {
+    event("ACTIVITY_DELTA", out, |object| {
+        object
+            .with("messageId", &id_of_progress(call))
+            .with("activityType", PROGRESS)
+            .by("patch", |out| out.extend_from_slice(FINISHED))
+    });
+}
+
+/// The schema of a decision about a call.
+const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";
+
+/// Writes what people have to say before the run goes on.
+fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
+    let questions = outcome.deferred.iter().filter(|request| request.deferred.prompt.is_some());
+    Object::begin(out)
+        .with("type", "interrupt")
+        .by("interrupts", |out| {
+            out.push(b'[');
+            let mut is_first = true;
+            let mut next = |out: &mut Vec<u8>| {
+                if !std::mem::take(&mut is_first) {
+                    out.push(b',');
+                }
+            };
+            for asked in &outcome.approvals {
+                next(out);
+                let message = asked.reason.clone();
+                let message = message.unwrap_or_else(|| format!("{} waits for approval", asked.call.name));
+                Object::begin(out)
+                    .with("id", &asked.id)
+                    .with("reason", "tool_call")
+                    .text("message", &message)
+                    .with("toolCallId", &asked.call.id)
+                    .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
+                    .maybe("expiresAt", to_rfc3339(asked.expires_at).as_ref())
+                    .by("metadata", |out| {
+                        Object::begin(out)
+                            .with("toolName", &asked.call.name)
+                            .by("arguments", |out| write_json(out, asked.call.arguments.raw()))
+                            .with("expiresAt", &asked.expires_at)
+                            .end();
+                    })
+                    .end();
+            }
+            for request in questions {
+                next(out);
+                Object::begin(out)
+                    .with("id", &request.call.id)
+                    .with("reason", "input_required")
+                    .maybe("message", request.deferred.prompt.as_ref())
+                    .with("toolCallId", &request.call.id)
+                    // The protocol has room for an object alone: `true` says nothing.
+                    .maybe(
+                        "responseSchema",
+                        request.deferred.schema.as_ref().filter(|schema| schema.is_object()),
+                    )
+                    .maybe("expiresAt", request.deferred.expires_at.and_then(to_rfc3339).as_ref())
+                    .end();
+            }
+            out.push(b']');
+        })
+        .end();
+}
+
+fn event(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
+    line(out, |out| more(Object::begin(out).with("type", kind)).end());
+}
+
+impl TellPieces for AgUi {
+    fn answer(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.began, true) {
             event("RUN_STARTED", out, |object| {
@@ -307,113 +405,5 @@ impl AgUi {
             }
             _ => {}
         }
-    }
-
-    fn end_call(&mut self, id: &ToolCallId, out: &mut Vec<u8>) {
-        let before = self.writing.len();
-        self.writing.retain(|writing| writing != id);
-        if self.writing.len() < before {
-            event("TOOL_CALL_END", out, |object| object.with("toolCallId", id));
-        }
-    }
-}
-
-/// The type of an activity that shows how far a call has come.
-pub(crate) const PROGRESS: &str = "attache.tool_progress";
-
-/// The id of the activity of a call.
-fn id_of_progress(call: &ToolCallId) -> String {
-    format!("{call}.progress")
-}
-
-/// The call whose activity has that id.
-pub(crate) fn call_of_progress(id: &str) -> Option<ToolCallId> {
-    id.strip_suffix(".progress").and_then(ToolCallId::parse)
-}
-
-/// The change of an activity that has ended. It counts for one of a client that says nothing of its end, too.
-const FINISHED: &[u8] = b"[{\"op\":\"add\",\"path\":\"/isFinished\",\"value\":true}]";
-
-/// Tells that the activity of a call has ended.
-fn finished(call: &ToolCallId, out: &mut Vec<u8>) {
-    event("ACTIVITY_DELTA", out, |object| {
-        object
-            .with("messageId", &id_of_progress(call))
-            .with("activityType", PROGRESS)
-            .by("patch", |out| out.extend_from_slice(FINISHED))
-    });
-}
-
-/// The schema of a decision about a call.
-const DECISION: &str = "{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"},\"always\":{\"type\":\"boolean\"},\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}";
-
-/// Writes what people have to say before the run goes on.
-fn interrupts(outcome: &Outcome, out: &mut Vec<u8>) {
-    let questions = outcome.deferred.iter().filter(|request| request.deferred.prompt.is_some());
-    Object::begin(out)
-        .with("type", "interrupt")
-        .by("interrupts", |out| {
-            out.push(b'[');
-            let mut is_first = true;
-            let mut next = |out: &mut Vec<u8>| {
-                if !std::mem::take(&mut is_first) {
-                    out.push(b',');
-                }
-            };
-            for asked in &outcome.approvals {
-                next(out);
-                let message = asked.reason.clone();
-                let message = message.unwrap_or_else(|| format!("{} waits for approval", asked.call.name));
-                Object::begin(out)
-                    .with("id", &asked.id)
-                    .with("reason", "tool_call")
-                    .text("message", &message)
-                    .with("toolCallId", &asked.call.id)
-                    .by("responseSchema", |out| out.extend_from_slice(DECISION.as_bytes()))
-                    .maybe("expiresAt", to_rfc3339(asked.expires_at).as_ref())
-                    .by("metadata", |out| {
-                        Object::begin(out)
-                            .with("toolName", &asked.call.name)
-                            .by("arguments", |out| write_json(out, asked.call.arguments.raw()))
-                            .with("expiresAt", &asked.expires_at)
-                            .end();
-                    })
-                    .end();
-            }
-            for request in questions {
-                next(out);
-                Object::begin(out)
-                    .with("id", &request.call.id)
-                    .with("reason", "input_required")
-                    .maybe("message", request.deferred.prompt.as_ref())
-                    .with("toolCallId", &request.call.id)
-                    // The protocol has room for an object alone: `true` says nothing.
-                    .maybe(
-                        "responseSchema",
-                        request.deferred.schema.as_ref().filter(|schema| schema.is_object()),
-                    )
-                    .maybe("expiresAt", request.deferred.expires_at.and_then(to_rfc3339).as_ref())
-                    .end();
-            }
-            out.push(b']');
-        })
-        .end();
-}
-
-fn event(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
-    line(out, |out| more(Object::begin(out).with("type", kind)).end());
-}
-
-impl Tell for AgUi {
-    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.entry(entry, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
-    }
-
-    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.view(view, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn end(outcome: &Outcome, has_text: bool) -> Option<End> {
         EndReason::Answer | EndReason::ReturnDirect | EndReason::FinishTool => End::Stop,
         EndReason::InputRequired => End::Input,
         EndReason::PendingApproval => End::Approval,
-        // Whoever was told calls to answer knows it. Another result is nobody's here to give.
+        // The client knows it by the calls that it was told to answer. It cannot give the result of any other call.
         EndReason::PendingExternal => End::Stop,
         EndReason::Cancelled => return None,
         _ if outcome.reason.is_failure() => return None,

@@ -298,7 +298,7 @@ fn members<'o>(object: Object<'o>, call: &ToolCall, shown: Shown) -> Object<'o> 
     }
 }
 
-/// Writes an approval. Whoever decides must see the arguments.
+/// Writes an approval with its arguments, on which the decision depends.
 pub(crate) fn approval(asked: &ApprovalRequest, out: &mut Vec<u8>) {
     approval_members(Object::begin(out), asked).end();
 }

@@ -1,15 +1,13 @@
 //! Anthropic's Messages: the events of a stream, and the whole answer, by one fold.
 
-use std::sync::Arc;
-
 use attache_core::{Citation, Usage};
 
 use super::answer::{Answer, BREAK, End, PauseForm, Piece};
 use super::location::Citable;
-use super::{Shown, Tell, usage};
+use super::pieces::TellPieces;
+use super::{Shown, usage};
 use crate::fault::Fault;
 use crate::json::{Object, write_json};
-use crate::live::{Entry, View};
 
 /// A message while it is told.
 pub(crate) struct Reply {
@@ -174,6 +172,34 @@ impl Reply {
             citations.push(told);
         }
     }
+}
+
+fn write(block: &Block, out: &mut Vec<u8>) {
+    match block {
+        Block::Text { text, citations } => {
+            let object = Object::begin(out).with("type", "text").text("text", text);
+            match citations.is_empty() {
+                true => object.with("citations", &None::<()>),
+                false => object.each("citations", citations, |citation, out| out.extend_from_slice(citation)),
+            }
+            .end();
+        }
+        Block::Thinking(text) => {
+            Object::begin(out).with("type", "thinking").text("thinking", text).with("signature", "").end();
+        }
+        Block::Call { id, name, arguments } => Object::begin(out)
+            .with("type", "tool_use")
+            .with("id", id)
+            .with("name", name)
+            .by("input", |out| write_json(out, arguments))
+            .end(),
+    }
+}
+
+impl TellPieces for Reply {
+    fn answer(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
 
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.began, true) {
@@ -234,42 +260,6 @@ impl Reply {
             }
             _ => {}
         }
-    }
-}
-
-fn write(block: &Block, out: &mut Vec<u8>) {
-    match block {
-        Block::Text { text, citations } => {
-            let object = Object::begin(out).with("type", "text").text("text", text);
-            match citations.is_empty() {
-                true => object.with("citations", &None::<()>),
-                false => object.each("citations", citations, |citation, out| out.extend_from_slice(citation)),
-            }
-            .end();
-        }
-        Block::Thinking(text) => {
-            Object::begin(out).with("type", "thinking").text("thinking", text).with("signature", "").end();
-        }
-        Block::Call { id, name, arguments } => Object::begin(out)
-            .with("type", "tool_use")
-            .with("id", id)
-            .with("name", name)
-            .by("input", |out| write_json(out, arguments))
-            .end(),
-    }
-}
-
-impl Tell for Reply {
-    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.entry(entry, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
-    }
-
-    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.view(view, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod event_json;
 pub(crate) mod event_stream;
 pub(crate) mod location;
 pub(crate) mod messages;
+mod pieces;
 pub(crate) mod response_item;
 pub(crate) mod responses;
 pub(crate) mod session_message;

@@ -1,17 +1,16 @@
 //! The UI message stream of Vercel's AI SDK, in the parts of its versions 5 to 7.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use attache_core::citation::Source;
 use attache_core::{Citation, Document, DocumentId, ToolCallId, ToolResult};
 
 use super::answer::{Answer, End, Piece};
 use super::event_json as event;
+use super::pieces::TellPieces;
 use crate::address::Addresses;
-use crate::dialect::{Shown, Tell, line, usage};
+use crate::dialect::{Shown, line, usage};
 use crate::json::{Object, write_json};
-use crate::live::{Entry, View};
 
 /// A message of the UI while it is told.
 pub(crate) struct Ui {
@@ -222,6 +221,24 @@ impl Ui {
             }
         }
     }
+}
+
+/// True for what stands in a step of the message.
+fn is_inside(piece: &Piece<'_>) -> bool {
+    !matches!(
+        piece,
+        Piece::End { .. } | Piece::Failed(_) | Piece::Step | Piece::Reply(_) | Piece::Progress { .. }
+    )
+}
+
+fn part(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
+    line(out, |out| more(Object::begin(out).with("type", kind)).end());
+}
+
+impl TellPieces for Ui {
+    fn answer(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
 
     fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.began, true) {
@@ -346,31 +363,5 @@ impl Ui {
                 out.extend_from_slice(b"data: [DONE]\n\n");
             }
         }
-    }
-}
-
-/// True for what stands in a step of the message.
-fn is_inside(piece: &Piece<'_>) -> bool {
-    !matches!(
-        piece,
-        Piece::End { .. } | Piece::Failed(_) | Piece::Step | Piece::Reply(_) | Piece::Progress { .. }
-    )
-}
-
-fn part(kind: &str, out: &mut Vec<u8>, more: impl for<'o> FnOnce(Object<'o>) -> Object<'o>) {
-    line(out, |out| more(Object::begin(out).with("type", kind)).end());
-}
-
-impl Tell for Ui {
-    fn entry(&mut self, entry: &Arc<Entry>, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.entry(entry, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
-    }
-
-    fn view(&mut self, view: &View, _: u64, out: &mut Vec<u8>) {
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.view(view, &mut |piece| self.piece(piece, out));
-        self.answer = answer;
     }
 }

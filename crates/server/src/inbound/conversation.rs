@@ -13,7 +13,7 @@ use attache_core::{
 use crate::dialect::snapshot::known_as;
 use crate::fault::Fault;
 
-/// The most messages of a request.
+/// The maximum number of messages of a request.
 const MOST: usize = 4096;
 
 /// Refuses requests of too many messages.

@@ -12,7 +12,7 @@ use super::settings;
 use crate::fault::Fault;
 use crate::request;
 
-/// The most tools of one request.
+/// The maximum number of tools of one request.
 const MOST: usize = 128;
 
 /// A tool in the shape of Chat Completions.

@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    // Whoever says something while the run is under way takes no picture away that the model made before.
+    // A message to the run while it is under way removes no picture that the model made before.
     #[tokio::test]
     async fn the_end_of_a_run_has_all_documents_that_the_model_made() {
         let picture = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");

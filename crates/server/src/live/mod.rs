@@ -1,8 +1,8 @@
 //! Runs under way in this process, and those who look at them.
 //!
 //! One task polls a run and keeps what happens in a ring that is bounded in entries and bytes. A viewer is a place in
-//! that ring: it has no queue, so that one who reads slowly, or not at all, costs nothing and stalls nobody. Whoever falls
-//! behind the beginning of the ring is given a view of the run so far and goes on from there.
+//! that ring: it has no queue, so that one who reads slowly, or not at all, costs nothing and stalls nobody. A viewer that
+//! falls behind the beginning of the ring is given a view of the run so far and goes on from there.
 
 mod drive;
 mod entry;

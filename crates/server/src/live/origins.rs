@@ -56,7 +56,7 @@ impl Origins {
         let source = Source::ToolResult { call_id: result.call_id.clone(), tool: result.tool_name.clone() };
         for document in result.tree.documents().iter().chain(&result.documents) {
             let from = self.0.entry(document.id().clone()).or_insert_with(|| Some(source.clone()));
-            // Whoever brought a document knows it, also where a tool returns it.
+            // A document that the client brought stays the client's, also where a tool returns it.
             if let Some(from) = from {
                 from.clone_from(&source);
             }

@@ -224,7 +224,7 @@ impl Live {
     }
 
     /// The entries behind that place. Unless there are so many, or the last one is there, [`changed`](Self::changed) tells
-    /// when they are. Whoever has fallen behind is given the run so far, or what this drive told of it if `is_own`.
+    /// when they are. A viewer that has fallen behind is given the run so far, or what this drive told of it if `is_own`.
     pub(super) fn look(&self, behind: u64, at_least: u64, most: usize, is_own: bool) -> Look {
         let mut state = self.lock();
         let last = state.ring.last();

@@ -19,7 +19,7 @@ use crate::record::Record;
 
 /// The time for which a run that has ended may be looked at, before its log alone tells of it.
 const KEPT: Duration = Duration::from_secs(60);
-/// The most runs that are kept so, and their bytes.
+/// The maximum number of runs that are kept so, and their bytes.
 const MOST_KEPT: usize = 256;
 const MOST_BYTES: usize = 64 << 20;
 

@@ -6,7 +6,7 @@ use attache_agent::{Event, EventKind};
 
 use super::entry::{Entry, What};
 
-/// The most deltas of a pack: the first ones take room until all are gone.
+/// The maximum number of deltas of a pack: the first ones take room until all are gone.
 const MOST: usize = 256;
 
 /// The room that a delta takes beside its text.

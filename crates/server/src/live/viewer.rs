@@ -6,7 +6,7 @@ use super::entry::Entry;
 use super::run::{Live, Look};
 use super::view::View;
 
-/// The most entries that a viewer takes at a time: what it writes of them is in memory at once.
+/// The maximum number of entries that a viewer takes at a time: what it writes of them is in memory at once.
 const AT_ONCE: usize = 64;
 
 /// The entries for which a viewer waits that tells nothing before the end: so many are held as they came.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use attache_core::hash::hex;
 use sha2::{Digest as _, Sha256};
 
 /// An entry of the audit log: [`Server::audit`](crate::Server::audit). The same is told to `tracing`, with the target
@@ -126,5 +127,5 @@ impl Audit {
 }
 
 pub(super) fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes()))
 }

@@ -13,7 +13,7 @@ use http::{Method, StatusCode};
 /// The bounds of the histogram of times, in seconds.
 const BOUNDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
-/// The most runs whose cost so far is remembered: those that go on later tell it again.
+/// The maximum number of runs whose cost so far is remembered: those that go on later tell it again.
 const MOST_OPEN: usize = 4096;
 
 /// The things that are counted by a word.

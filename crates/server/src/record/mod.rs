@@ -16,7 +16,7 @@ use self::metrics::Count;
 pub(crate) use self::metrics::{Gauges, Metrics};
 pub(crate) use self::recorder::{Recorder, Slot};
 
-/// The most decisions that are remembered as taken down.
+/// The maximum number of decisions that are remembered as taken down.
 const MOST_DECIDED: usize = 1024;
 
 /// The record of what the server does.

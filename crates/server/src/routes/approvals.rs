@@ -85,7 +85,7 @@ pub(crate) async fn decide(
         return Err(Fault::not_found("approval"));
     };
     match app.runs.admits(principal.name(), &run) {
-        // Whoever drives it acts on the decision.
+        // The driver of the run acts on the decision.
         Err(TooMany::Driven) | Ok(()) => {}
         Err(full) => return Err(full.into()),
     }

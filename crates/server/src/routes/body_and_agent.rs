@@ -17,7 +17,7 @@ pub(super) struct Model {
     pub(super) model: Option<String>,
 }
 
-/// A request for an answer. Whoever needs no body any more lets it go before the run begins.
+/// A request for an answer. The room of its body is freed before the run begins, if the body is no longer needed.
 pub(super) struct Request<T> {
     pub(super) said: T,
     pub(super) hosted: Hosted,

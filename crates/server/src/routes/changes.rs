@@ -22,7 +22,7 @@ use crate::inbound::body;
 use crate::inbound::place::{Path, Query};
 use crate::json::Object;
 
-/// The most bytes of these requests.
+/// The maximum number of bytes of these requests.
 const MOST: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use attache_agent::bodies::{BodyError, BodyRoom};
+use attache_core::hash::hex;
 use attache_core::{Document, DocumentSource};
 use axum::Extension;
 use axum::body::Body;
@@ -18,7 +19,7 @@ use super::json_answer::json;
 use crate::address::encoded;
 use crate::app::{App, allow};
 use crate::auth::{Principal, Scope};
-use crate::documents::{content, document_of_session, hex, sha256_of};
+use crate::documents::{content, document_of_session, sha256_of};
 use crate::fault::Fault;
 use crate::inbound::body;
 use crate::inbound::place::{Path, Query};

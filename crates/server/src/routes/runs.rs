@@ -210,7 +210,7 @@ pub(crate) async fn message(
                 let message = "the run is not driven here: it can be told something for its next step alone";
                 return Err(Fault::conflict("elsewhere", message));
             }
-            // Whoever drives it finds it there; one that waits reads it once it goes on.
+            // The driver finds it there; a run that waits reads it once it goes on.
             say(&*session.journal_of(&run), aside.message).await?;
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Listed {
     model: Option<String>,
 }
 
-/// The most sessions of a list.
+/// The maximum number of sessions of a list.
 const MOST: usize = 1000;
 
 pub(crate) async fn list(

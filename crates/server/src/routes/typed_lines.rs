@@ -123,7 +123,8 @@ fn taken() -> Response {
     json(b"{\"accepted\":true}".to_vec())
 }
 
-/// The most bytes of the answer of a frontend tool beside its files, for which the bound of requests holds.
+/// The maximum number of bytes of the answer of a frontend tool beside its files, for which the bound of requests
+/// holds.
 const MOST: usize = 1 << 20;
 
 fn result_of(call: &ToolCall, answer: &ToolAnswer) -> Result<ToolResult, Fault> {

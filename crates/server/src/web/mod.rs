@@ -4,6 +4,7 @@ mod files;
 
 use std::sync::Arc;
 
+use attache_core::hash::hex;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
@@ -130,7 +131,7 @@ fn with(mut response: Response, name: header::HeaderName, value: &'static str) -
 
 /// The tag of a content: a part of its hash.
 fn tag(bytes: &[u8]) -> HeaderValue {
-    let hash: String = Sha256::digest(bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(Sha256::digest(bytes).iter().take(12));
     // Digits and letters make a header.
     HeaderValue::try_from(format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     fn hash(bytes: &[u8]) -> String {
-        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(bytes))
     }
 
     fn folder(name: &str) -> PathBuf {

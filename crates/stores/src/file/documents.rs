@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use attache_core::hash::hex;
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -181,7 +182,7 @@ impl Folder {
             let message = format!("the bytes of document {id} are not in memory");
             return Err(StoreError::new(StoreErrorKind::NotFound, message));
         };
-        let sha256 = name::hex(&hash);
+        let sha256 = hex(&hash);
         let path = self.path_of(id);
         if self.holds(&path, id, &sha256, &bytes)? {
             match self.renew_in_turn(&path, id, &sha256) {
@@ -280,7 +281,7 @@ impl Folder {
         let length = usize::try_from(found.length).ok().filter(|_| found.length == found.header.bytes);
         let mut bytes = vec![0; length.ok_or_else(|| corrupt(id, "its length differs"))?];
         found.reader.read_exact(&mut bytes).map_err(|error| failed("read", &path, error))?;
-        if name::hex(&Sha256::digest(&bytes)) != found.header.sha256 {
+        if hex(&Sha256::digest(&bytes)) != found.header.sha256 {
             return Err(corrupt(id, "its SHA-256 differs"));
         }
         Ok(Bytes::from(bytes))
@@ -295,7 +296,7 @@ impl Folder {
 
     /// Removes a file, and yields its size; `None` if it is not there, or not the one that was `written` then.
     pub(super) fn remove(&self, path: &Path, written: Option<SystemTime>) -> Result<Option<u64>, StoreError> {
-        // Whoever counts the files meanwhile would count this one as removed, and have it subtracted once more. The count is
+        // A count of the files meanwhile would not hold this one, and have it subtracted once more. The lock on the count is
         // taken before the turn, as there.
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = self.lock()?;

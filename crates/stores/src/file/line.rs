@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use super::checksum;
 
-/// The most bytes of a line.
+/// The maximum number of bytes of a line.
 pub(super) const MAX_LINE: usize = 64 << 20;
 
 /// One line.

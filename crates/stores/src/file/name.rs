@@ -3,6 +3,7 @@
 //! An id may come from a provider, a tool or a stranger's request. Its name must lead nowhere else, be no other id's
 //! name on a file system that ignores case or normalises letters, and be no device of Windows.
 
+use attache_core::hash::hex;
 use sha2::{Digest, Sha256};
 
 /// The longest name that spells an id out; file systems take 255 bytes, suffixes included.
@@ -42,11 +43,6 @@ pub(super) fn id_of(name: &str) -> Option<String> {
     }
     let id = String::from_utf8(bytes).ok()?;
     (spelt(&id)? == name).then_some(id)
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// True if Windows takes a file of that name, with any suffix, for a device.

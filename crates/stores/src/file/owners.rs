@@ -2,7 +2,7 @@
 //!
 //! Each of them has a mark in the folder `.owners`, of a name that nobody else has. The file `.collect` says that all
 //! documents are of stores that have their mark: it is made with the first mark, if the folder is empty by then, or by
-//! somebody who knows. Whoever collects holds its lock, and its time is that of the last collection.
+//! somebody who knows. A collection holds its lock, and its time is that of the last collection.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write as _};

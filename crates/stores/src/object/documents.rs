@@ -6,6 +6,7 @@ use std::path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use attache_core::hash::hex;
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
 use futures_util::future::try_join;
@@ -16,7 +17,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use serde::Serialize;
 
 use super::backend::Backend;
-use super::names::{Copy, Hash, Name, Names, hash_of, hex};
+use super::names::{Copy, Hash, Name, Names, hash_of};
 
 /// The default limit of a store: 64 GiB.
 const MAX_BYTES: u64 = 64 << 30;
@@ -187,7 +188,8 @@ impl ObjectDocumentStore {
             let link = self.names.new_link(&id_hash, &copy);
             self.backend.put(&link, link_text(id, &content, bytes.len())).await?;
             // A collection may have marked the copy before it could see the link; and somebody may have put other bytes
-            // under this id. Whoever looks after having written sees it, or is seen.
+            // under this id. A writer that looks after it has written sees the other
+            // one, or is seen by it.
             found = self.look(&id_hash, &content).await?;
             let conflict = found.refuse_conflict(id, &content);
             if conflict.is_err() {

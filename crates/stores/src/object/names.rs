@@ -7,6 +7,7 @@
 //! v1/clock/UNIQUE                                                     written to learn what time the storage has
 //! ```
 
+use attache_core::hash::hex;
 use object_store::path::Path;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -112,10 +113,6 @@ fn unique() -> String {
 
 pub(super) fn hash_of(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
-}
-
-pub(super) fn hex(bytes: &Hash) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Hash> {

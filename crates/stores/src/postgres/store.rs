@@ -123,7 +123,7 @@ impl PostgresStore {
     /// Closes the connections after running calls have finished.
     pub async fn close(&self) {
         let closing = self.0.pool.close();
-        // Whoever listens holds a connection: those that wait look now, and find the store closed.
+        // Listening holds a connection: the waiting calls look now, and find the store closed.
         self.0.ear.leave().await;
         closing.await;
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most of them that are remembered; the others end by themselves.
+/// The maximum number of leases that are remembered; the others end by themselves.
 const MOST: usize = 4096;
 
 /// The number of attempts at the runs of one session that this process takes back because the database failed them. It may
@@ -12,7 +12,8 @@ const SPARED: u32 = 100;
 /// The beginning of the name of a holder who took a run over, and has not taken its lease to go on with it.
 pub(crate) const ADOPTED: &str = "adopted:";
 
-/// The most holders of one session that are remembered: one for each attempt at its lease of which nobody knows how it ended.
+/// The maximum number of holders of one session that are remembered: one for each attempt at its lease of which nobody
+/// knows how it ended.
 const MOST_OF_ONE: usize = 32;
 
 /// The holders of leases that nobody uses any more, by the sessions.

@@ -68,7 +68,7 @@ async fn run(connection: &mut Connection, known: &[Migration]) -> Result<(), Sto
 
 /// Runs the first migration that the database lacks. False if it lacks none.
 async fn next(connection: &mut Connection, known: &[Migration]) -> Result<bool, MigrateError> {
-    // Whoever finds nothing to do waits for nobody. There is no table in a new database.
+    // Where there is nothing to do, no lock is waited for. There is no table in a new database.
     match in_time(connection.list_applied_migrations(TABLE)).await {
         Ok(applied) if lacking(&applied, known)?.is_none() => return Ok(false),
         Err(error) if is_late(&error) => return Err(error),

@@ -9,7 +9,7 @@ use super::row::json;
 const LAST: char = char::MAX;
 /// The least characters of a word that goes on in another one.
 const STEM: usize = 4;
-/// The most characters that it goes on with.
+/// The maximum number of characters that it goes on with.
 const ENDING: usize = 3;
 
 /// For each word of a query the range of those that begin with it: an array of pairs, as JSON.

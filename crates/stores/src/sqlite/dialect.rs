@@ -57,8 +57,8 @@ pub(super) const ORPHANS: &str = "SELECT s.id, s.principal, r.id FROM attache_ru
 
 /// Begins a migration.
 pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
-/// The time for which a migration waits while others use the database. Whoever writes to a file is done in a moment, apart
-/// from another process that migrates it.
+/// The time for which a migration waits while others use the database. A writer is done in a moment, apart from
+/// another process that migrates the file.
 pub(super) const IN_USE_FOR: Duration = Duration::from_secs(10 * 60);
 /// Keeps other migrations out until the transaction ends.
 pub(super) const HOLD_SCHEMA: &str = "SELECT 1";

@@ -16,7 +16,7 @@ use crate::sql::error::SqlError;
 /// The statements that are kept prepared.
 const STATEMENTS: usize = 32;
 
-/// The most pieces of work in one transaction.
+/// The maximum number of pieces of work in one transaction.
 const TOGETHER: usize = 64;
 
 /// The time from which on a commit is on the disk.

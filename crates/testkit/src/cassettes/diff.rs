@@ -3,7 +3,7 @@
 use attache_transport::cassette::{RecordedBody, json_differences};
 use serde_json::Value;
 
-/// The most differences, and the most characters of each side, that are told.
+/// The maximum number of differences, and the maximum number of characters of each side, that are told.
 const MAX: usize = 10;
 const WIDTH: usize = 160;
 

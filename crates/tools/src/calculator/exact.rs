@@ -4,9 +4,9 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_integer::Integer as _;
 use num_traits::{One as _, Signed as _, ToPrimitive as _, Zero as _};
 
-/// The most bits of each side of a fraction.
+/// The maximum number of bits of each side of a fraction.
 const MAX_BITS: u64 = 4_096;
-/// The most digits behind the point that are shown of a number that has an end.
+/// The maximum number of digits behind the point that are shown of a number that has an end.
 const MAX_FRACTION: u32 = 60;
 /// The digits that a rounded number shows, and those that functions of floating point yield.
 const DIGITS: usize = 34;

@@ -2,7 +2,7 @@
 
 use super::exact::Exact;
 
-/// The most bytes of an expression, and the most parentheses in one another.
+/// The maximum number of bytes of an expression, and the maximum number of parentheses in one another.
 const LONGEST: usize = 2_000;
 const DEEPEST: usize = 50;
 

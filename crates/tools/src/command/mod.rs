@@ -101,7 +101,7 @@ impl std::error::Error for CommandError {
 
 /// The time that a command may take.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The most bytes of each output that the model reads.
+/// The maximum number of bytes of each output that the model reads.
 const MOST: usize = 32 * 1024;
 
 impl CommandTool {

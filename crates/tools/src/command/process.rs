@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) arguments: Vec<String>,
     pub(super) folder: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// The most bytes that are kept of each output.
+    /// The maximum number of bytes that are kept of each output.
     pub(super) most: usize,
     pub(super) limit: Duration,
     #[cfg(feature = "sandbox")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-/// The most arguments of a command, and the most bytes of one.
+/// The maximum number of arguments of a command, and the maximum number of bytes of one.
 const MOST: usize = 64;
 const LONGEST: usize = 4_096;
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-/// The most lines of each side that are shown.
+/// The maximum number of lines of each side that are shown.
 const MOST: usize = 60;
-/// The most characters of a line.
+/// The maximum number of characters of a line.
 const LONGEST: usize = 300;
 
 /// The lines between those that both texts begin and end with, as they were and as they are.

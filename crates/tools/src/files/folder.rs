@@ -18,7 +18,7 @@ use super::ignored::{self, FileFilter, Rules};
 use super::listing::Listing;
 use super::special;
 
-/// The most entries that a listing looks at.
+/// The maximum number of entries that a listing looks at.
 const MAX_SEEN: usize = 50_000;
 /// The depth of a listing.
 const MAX_DEPTH: usize = 12;
@@ -28,7 +28,7 @@ const NOT_UTF8: &str = "its name is not UTF-8";
 const NOT_REGULAR: &str = "it is no regular file";
 const LINK: &str = "it is a link, and links are not followed";
 
-/// The most bytes of a file that is read whole.
+/// The maximum number of bytes of a file that is read whole.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 
 /// The folders and single files that a model can access.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::error::FileError;
 use super::glob::Pattern;
 
-/// The most bytes of a `.gitignore` that are read.
+/// The maximum number of bytes of a `.gitignore` that are read.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 /// The name of the file.
 pub(super) const FILE: &str = ".gitignore";
-/// The most folders above an opened one that are looked at for such a file.
+/// The maximum number of folders above an opened one that are looked at for such a file.
 const MAX_ABOVE: usize = 64;
 
 /// The rules of a folder and of those above it.

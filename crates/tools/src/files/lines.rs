@@ -9,14 +9,14 @@ use attache_documents::decode_text;
 /// The bytes between two looks whether anybody still waits, and how many each line counts for beside its own.
 const LOOK: u64 = 64 << 10;
 const LINE: u64 = 64;
-/// The most bytes of the end of a line: it is kept beside the line, which it does not count for.
+/// The maximum number of bytes of the end of a line: it is kept beside the line, which it does not count for.
 const END: usize = 4;
 
 /// Reads lines in the charset that the file's beginning shows: UTF-16 by its mark, else UTF-8, else windows-1252.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
     form: Form,
-    /// The most bytes of a line that are kept.
+    /// The maximum number of bytes of a line that are kept.
     most: usize,
     line: Vec<u8>,
     /// The bytes of the line that were not kept.

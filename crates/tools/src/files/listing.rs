@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::glob::Pattern;
 
-/// The most entries that a listing names without listing them; the rest is counted.
+/// The maximum number of entries that a listing names without listing them; the rest is counted.
 pub(super) const MAX_NOT_LISTED: usize = 100;
 
 /// A listing of files.
@@ -24,7 +24,7 @@ pub struct Listing {
     /// The pattern that they fit.
     #[serde(skip)]
     pattern: Option<Pattern>,
-    /// The most files.
+    /// The maximum number of files.
     #[serde(skip)]
     most: Option<usize>,
 }

@@ -13,15 +13,15 @@ use super::lines::Lines;
 use super::listing::Listing;
 use crate::local::Stop;
 
-/// The most lines, and about the most bytes, of one answer.
+/// The maximum number of lines, and about the maximum number of bytes, of one answer.
 const MAX_LINES: u64 = 2_000;
 const MAX_BYTES: usize = 50_000;
-/// The most bytes of a line that are shown, and that are searched.
+/// The maximum number of bytes of a line that are shown, and that are searched.
 const SHOWN: usize = 2_000;
 const SEARCHED: usize = 64 << 10;
-/// The most characters of a line that a search shows.
+/// The maximum number of characters of a line that a search shows.
 const FOUND: usize = 300;
-/// The most lines that a search shows, and the most files that it looks into.
+/// The maximum number of lines that a search shows, and the maximum number of files that it looks into.
 const MAX_FOUND: usize = 100;
 const MAX_FILES: usize = 20_000;
 /// The time after which a search says what it has found so far.

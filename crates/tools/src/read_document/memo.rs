@@ -11,9 +11,9 @@ use super::text::Reading;
 pub(super) type Text = Result<Arc<Reading>, Arc<str>>;
 pub(super) type Slot = Arc<OnceCell<Text>>;
 
-/// The most documents whose texts are kept.
+/// The maximum number of documents whose texts are kept.
 const MAX_DOCUMENTS: usize = 8;
-/// The most bytes of text that are kept; a longer text is kept alone.
+/// The maximum number of bytes of text that are kept; a longer text is kept alone.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The documents that one run has read, the longest unused first.

@@ -33,7 +33,7 @@ const DESCRIPTION: &str = "Reads more of a document of this conversation, such a
     any of these it begins at the start. What it returns says what follows; an id that does not exist is answered \
     with those that do.";
 
-/// The most characters of an answer, whatever the limit for results is.
+/// The maximum number of characters of an answer, whatever the limit for results is.
 const MAX_CHARS: usize = 100_000;
 /// Characters of text beside images that the remark on them holds, of the 300 that a remark may have.
 const MAX_BESIDE: usize = 200;
@@ -83,7 +83,7 @@ impl ReadDocument {
 struct Reader<'c> {
     context: &'c ToolContext,
     view: &'c DocumentView,
-    /// The most characters of the answer.
+    /// The maximum number of characters of the answer.
     max_chars: usize,
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::ranges::{self, Range};
 use super::request::Part;
 
-/// The most pages of one answer: a page costs a model about as much as two pages of text.
+/// The maximum number of pages of one answer: a page costs a model about as much as two pages of text.
 pub(super) const MAX_PAGES: usize = 10;
 
 /// The text that the model reads beside the documents.

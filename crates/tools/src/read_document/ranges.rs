@@ -3,7 +3,7 @@
 /// Numbers from 1, both ends included; an open end reaches to the end of the document.
 pub(super) type Range = (usize, usize);
 
-/// The most ranges in one request.
+/// The maximum number of ranges in one request.
 const MAX_RANGES: usize = 50;
 
 /// Reads `3`, `3-5`, `2,7-9`, `10-`, `all`; words such as "pages" and other dashes are forgiven. The ranges are

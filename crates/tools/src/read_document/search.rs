@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use attache_core::line::one_line;
+
 use super::text::Reading;
 
 /// Words of a query that count.
@@ -41,7 +43,7 @@ impl Query {
                 add(word.to_owned());
             }
         }
-        let phrase = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let phrase = one_line(&text, usize::MAX);
         (!terms.is_empty()).then_some(Self { terms, phrase })
     }
 }
@@ -68,8 +70,7 @@ pub(super) fn find(reading: &Reading, lines: &[Range<usize>], query: &Query) -> 
             *holding += usize::from(*count > 0);
         }
         // Where lines end says nothing about where phrases do.
-        let whole = query.terms.len() > 1
-            && text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&query.phrase);
+        let whole = query.terms.len() > 1 && one_line(&text, usize::MAX).contains(&query.phrase);
         matches.push((passage, counts, whole));
     }
     let rarity: Vec<f64> = holding.iter().map(|holding| rarity(seen, *holding)).collect();

@@ -10,7 +10,7 @@ use super::request::Part;
 use super::search::{self, Passage, Query};
 use super::text::Reading;
 
-/// The most passages of an answer.
+/// The maximum number of passages of an answer.
 const MAX_PASSAGES: usize = 10;
 /// Characters that the fence of one piece takes, about.
 const FENCE: usize = 180;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The most differences that are listed.
+/// The maximum number of differences that are listed.
 const MAX: usize = 100;
 
 /// A place where two JSON values differ.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::encoded_log::EncodedLog;
 use crate::refused_options::Refusals;
 
-/// The most markers that a request may carry, and the most blocks that the API looks back from one for an entry
-/// written earlier.
+/// The maximum number of markers that a request may carry, and the maximum number of blocks that the API looks back
+/// from one for an entry written earlier.
 const MAX_MARKERS: usize = 4;
 const LOOKBACK: usize = 20;
 

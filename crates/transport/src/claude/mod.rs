@@ -19,7 +19,7 @@ pub use conversation::Conversation;
 pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Sampling, Thinking, answer_schema, cites, refuse_unknown, sampling, stops, thinking};
 pub use passages::{CITED, UNCITED, passages};
-pub use reply::{Block, Blocks, OwnBlock, Piece};
+pub use reply::{Block, Blocks, Ending, OwnBlock, Piece};
 pub use tools::{Compiled, WrittenTool, WrittenTools, check_claude_tools, force_refused, strict_forms};
 
 /// True if the model shows its thinking only when asked to. Models that know nothing but adaptive thinking do.

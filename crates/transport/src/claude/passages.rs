@@ -9,7 +9,7 @@ pub const CITED: &str = r#","citations":{"enabled":true}"#;
 
 /// A passage has at most about so many bytes, where its lines let it.
 const LONG: usize = 1_200;
-/// The most passages of a text, roughly.
+/// The maximum number of passages of a text, roughly.
 const MANY: usize = 500;
 
 /// The passages of a text, in order: paragraphs, long ones cut between lines, and long lines between words. Short

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use attache_core::citation::Citation;
-use attache_core::{AssistantPart, ProviderError};
+use attache_core::{AssistantPart, FinishReason, ProviderError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -14,7 +14,7 @@ use crate::error::malformed;
 use crate::reading::Reading;
 use crate::reply::ChunkSink;
 
-/// The most content blocks of a reply. A cited answer has hundreds.
+/// The maximum number of content blocks of a reply. A cited answer has hundreds.
 const MAX_BLOCKS: usize = 10_000;
 
 /// The content of a block; `O` is that which one API alone has.
@@ -73,6 +73,30 @@ pub trait OwnBlock: fmt::Debug + Sized {
     fn into_part(self, cut: bool, reading: &Reading) -> Option<AssistantPart>;
 }
 
+/// The end of a reply, which tells if its last block is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a codec makes each kind, so that a new one is for it to see")]
+pub enum Ending {
+    /// The model said everything.
+    Complete,
+    /// The model came to a limit of tokens, in its last block. If that is a call whose pieces make a whole object, the
+    /// call is complete.
+    AtLimit,
+    /// The reply broke off in its last block.
+    Cut,
+}
+
+impl Ending {
+    /// The ending of a reply that has a reason.
+    pub fn of(reason: &FinishReason) -> Self {
+        match reason {
+            FinishReason::Length => Self::AtLimit,
+            FinishReason::ContentFilter | FinishReason::Refusal => Self::Cut,
+            _ => Self::Complete,
+        }
+    }
+}
+
 /// The blocks of a reply so far, in order.
 #[derive(Debug)]
 pub struct Blocks<O> {
@@ -82,7 +106,6 @@ pub struct Blocks<O> {
     calls: usize,
     /// Calls before this block were given up.
     given_up: usize,
-    at_limit: bool,
     told: ToldTexts,
     citation: fn(&Value) -> Citation,
 }
@@ -91,7 +114,7 @@ impl<O: OwnBlock> Blocks<O> {
     /// None yet. `citation` reads the citations of the API.
     pub fn new(citation: fn(&Value) -> Citation) -> Self {
         let (list, by_index, told) = (Vec::new(), BTreeMap::new(), ToldTexts::default());
-        Self { list, by_index, calls: 0, given_up: 0, at_limit: false, told, citation }
+        Self { list, by_index, calls: 0, given_up: 0, told, citation }
     }
 
     /// The place of the next tool call among the calls.
@@ -102,12 +125,6 @@ impl<O: OwnBlock> Blocks<O> {
     /// Gives up the calls so far: they are no part of the message, though pieces of them were handed out.
     pub fn give_up_calls(&mut self) {
         self.given_up = self.list.len();
-    }
-
-    /// Says that the reply came to its end, at a limit of tokens: a call whose pieces make a whole object is complete
-    /// then, though it is the last block.
-    pub fn reach_limit(&mut self) {
-        self.at_limit = true;
     }
 
     /// Begins the block of that index, or the next one.
@@ -202,9 +219,8 @@ impl<O: OwnBlock> Blocks<O> {
         }
     }
 
-    /// The parts of the message, of which the block that the reply broke off in is `cut`. A call that was still open
-    /// yields its last delta to `out`. No block is left.
-    pub fn finish(&mut self, cut: bool, reading: &Reading, out: &mut ChunkSink) -> Vec<AssistantPart> {
+    /// The parts of the message. A call that was still open yields its last delta to `out`. No block is left.
+    pub fn finish(&mut self, ending: Ending, reading: &Reading, out: &mut ChunkSink) -> Vec<AssistantPart> {
         self.by_index.clear();
         let last = self.list.len().saturating_sub(1);
         settle_citations(self.list.iter_mut().filter_map(|(_, block)| match block {
@@ -222,10 +238,14 @@ impl<O: OwnBlock> Blocks<O> {
                 Block::Call(_) if at < self.given_up => None,
                 Block::Call(mut call) => {
                     call.close(out);
-                    let cut = cut && at == last && !(self.at_limit && call.is_whole());
+                    let cut = match ending {
+                        Ending::Complete => false,
+                        Ending::AtLimit => at == last && !call.is_whole(),
+                        Ending::Cut => at == last,
+                    };
                     Some(call.into_part(cut, reading))
                 }
-                Block::Own(own) => own.into_part(cut && at == last, reading),
+                Block::Own(own) => own.into_part(at == last && ending != Ending::Complete, reading),
             });
         }
         append_blank(&mut parts, &blank);

@@ -23,6 +23,7 @@ use super::guard::{AddressGuard, NotPublic, Resolver};
 use super::http2_streams::Watched;
 use super::lanes::Origins;
 use super::proxies::Proxies;
+use super::write_to_stream::write_to_stream;
 
 /// The words for an answer of 407.
 const NO_PASSWORD: &str = "proxy authorization required";
@@ -222,31 +223,5 @@ impl Read for Routed {
 }
 
 impl Write for Routed {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
-    }
+    write_to_stream!();
 }

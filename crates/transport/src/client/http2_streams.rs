@@ -9,6 +9,7 @@ use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 
 use super::lanes::Origin;
+use super::write_to_stream::write_to_stream;
 
 /// A connection whose first frame is looked at.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ enum Said {
 const FRAME_HEAD: usize = 9;
 const SETTINGS: u8 = 4;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
-/// The most bytes of a frame that is looked at.
+/// The maximum number of bytes of a frame that is looked at.
 const LONGEST: usize = 1 << 14;
 
 fn said(bytes: &[u8]) -> Said {
@@ -96,33 +97,7 @@ impl<S: Read + Unpin> Read for Watched<S> {
 }
 
 impl<S: Write + Unpin> Write for Watched<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
-    }
+    write_to_stream!();
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use http::Uri;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The most calls on one connection, whatever the server allows: one slow network path would hold up all of them.
+/// The maximum number of calls on one connection, whatever the server allows: one slow network path would hold up all
+/// of them.
 const MOST_CALLS: usize = 100;
-/// The most connections to one host, and the most hosts that are known at a time.
+/// The maximum number of connections to one host, and the maximum number of hosts that are known at a time.
 const MOST_LANES: usize = 4096;
 const MOST_ORIGINS: usize = 1024;
 

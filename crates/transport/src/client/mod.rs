@@ -18,6 +18,7 @@ mod reply;
 mod source;
 mod timeouts;
 mod under_way;
+mod write_to_stream;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -59,7 +60,7 @@ const ERROR_TIME: Duration = Duration::from_secs(10);
 /// trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` say which certificates it does). The pool and TLS are set up
 /// at their first use.
 ///
-/// Whoever needs more brings a client: SOCKS, proxies by rules, private authorities, certificates of clients, a resolver
+/// A program that needs more brings a client: SOCKS, proxies by rules, private authorities, certificates of clients, a resolver
 /// (`from_reqwest`, feature `reqwest`). Time limits, retries, cancellation, redaction, hooks and
 /// the kinds of errors are the same.
 ///

@@ -26,7 +26,8 @@ use crate::body::EncodedBody;
 const IDLE_CONNECTIONS: usize = 4096;
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 
-/// The most that a guarded client takes of headers, in bytes, and keeps of idle connections for one host.
+/// The maximum number of bytes of headers that a guarded client takes, and of idle connections that it keeps for one
+/// host.
 const STRANGERS_HEADERS: usize = 64 << 10;
 const STRANGERS_CONNECTIONS: usize = 4;
 

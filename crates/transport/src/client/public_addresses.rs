@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(super) enum Reach {
     /// Anybody.
     Public,
-    /// Whoever is on the same network or machine.
+    /// Programs on the same network or machine.
     Private,
     /// Nobody, or nothing that holds documents: link-local, the metadata services of clouds, multicast, what is
     /// reserved.

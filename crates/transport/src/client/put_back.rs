@@ -1,6 +1,6 @@
 //! Putting connections back. The pool has a task that waits until a connection is free again, and starts it when the
-//! head of an answer is there. Whoever reads the body to its end knows the moment before any task does, so that the
-//! next request of the same run finds the connection.
+//! head of an answer is there. The reader of the body comes to its end before any task can notice, so that the next
+//! request of the same run finds the connection.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -25,7 +25,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The most places of a template.
+    /// The maximum number of places of a template.
     const MOST: usize = 7;
 
     /// Cuts JSON at each `$`. [`template!`](crate::template) does so while the codec is compiled.
@@ -206,3 +206,6 @@ impl<'a> ItemWriter<'a> {
         self.item.text.is_empty() && self.item.documents.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ mod headers;
 mod too_long;
 
 use attache_core::response::ResponseInfo;
-use attache_core::{ErrorKind, ProviderError};
+use attache_core::{ErrorKind, ProviderError, line};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 
@@ -130,19 +130,7 @@ impl std::fmt::Debug for ErrorResponse {
 
 /// A message as one line of at most 500 characters.
 pub fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for (count, word) in text.split_whitespace().enumerate() {
-        if count > 0 {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if let Some((end, _)) = line.char_indices().nth(MESSAGE_LIMIT) {
-            line.truncate(end);
-            line.push('…');
-            break;
-        }
-    }
-    line
+    line::one_line(text, MESSAGE_LIMIT)
 }
 
 /// The same without a full stop.

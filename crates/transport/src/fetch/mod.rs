@@ -88,7 +88,7 @@ impl GuardedFetcher {
         Self::default()
     }
 
-    /// Sets the most bytes of one document; 32 MiB by default.
+    /// Sets the maximum number of bytes of one document; 32 MiB by default.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;

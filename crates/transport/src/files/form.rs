@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use attache_core::hash::hex;
 use attache_core::{Document, MediaType};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -10,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use crate::body::Frames;
 use crate::request::RequestParts;
 
-/// The most bytes of a name.
+/// The maximum number of bytes of a name.
 const LONGEST_NAME: usize = 200;
 
 /// The name under which a document is uploaded.
@@ -46,11 +47,7 @@ fn name_of(document: &Document) -> String {
 /// Makes the request one of a form. The content is shared, not copied.
 fn fill(file: &NewFile, mut parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
     // No content holds its own hash, so this line is none of the content's. It has at most 70 characters.
-    let mut boundary = String::from("attache-");
-    for byte in file.hash.into_iter().take(24) {
-        // Writing to a string cannot fail.
-        let _ = write!(boundary, "{byte:02x}");
-    }
+    let boundary = format!("attache-{}", hex(file.hash.iter().take(24)));
     let mut head = String::new();
     for (name, value) in fields {
         let _ = write!(

@@ -12,10 +12,10 @@ use crate::codec::Codec;
 use crate::network::Network;
 use crate::redact::host_of;
 
-/// The most bytes of an answer about a file.
+/// The maximum number of bytes of an answer about a file.
 const ANSWER_LIMIT: usize = 1 << 20;
 
-/// The most requests of one upload: a provider that is never done is not asked for ever.
+/// The maximum number of requests of one upload: a provider that is never done is not asked for ever.
 const MOST_STEPS: usize = 1_000;
 
 /// Headers that differ between accounts, the key aside.

@@ -12,7 +12,7 @@ use super::jwt::TOKEN_URL;
 use super::source::{Federated, Source, Subject, SubjectFormat};
 use crate::error::configuration;
 
-/// The most files that may name each other in a row.
+/// The maximum number of files that may name each other in a row.
 const MAX_DEPTH: usize = 4;
 
 #[derive(Default, Deserialize)]

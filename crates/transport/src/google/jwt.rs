@@ -16,7 +16,7 @@ use crate::error::configuration;
 pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 /// The scope of tokens.
 pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// The life of an assertion: the most that is taken.
+/// The life of an assertion in seconds: the maximum that Google accepts.
 const LIFETIME: u64 = 3_600;
 
 /// The key of a service account. Its `Debug` shows nothing of it.

@@ -20,7 +20,7 @@ use crate::token::{AccessToken, TokenSource};
 
 /// The time that a new token may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The most bytes of an answer with a token.
+/// The maximum number of bytes of an answer with a token.
 const ANSWER_LIMIT: usize = 64 << 10;
 /// The life that is asked for a service account's token.
 const LIFETIME: Duration = Duration::from_secs(3_600);

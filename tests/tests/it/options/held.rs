@@ -1,4 +1,4 @@
-//! What an option does to a request, held against what is expected of it.
+//! The effect of an option on a request, held against the one that is expected.
 
 use attache_core::Degradation;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-use attache_core::message::UserOrigin;
+use attache_core::message::{NOTICE, UserOrigin};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, MessageId, ToolCall, ToolResult, ToolResultsMessage,
     UserMessage, UserPart,
@@ -6,7 +6,7 @@ use attache_core::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory::turns::{NOTICE, PAUSED};
+use crate::memory::turns::PAUSED;
 
 /// s system, u user, a answer, p paused reply, c call, r results, d synthetic documents, e event, n notice of the loop,
 /// in the order of the letters.

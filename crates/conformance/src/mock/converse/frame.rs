@@ -8,7 +8,7 @@ const STRING: u8 = 7;
 /// Two lengths and their checksum.
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
-/// The most that the length fields of a header's name and value hold.
+/// The maximum values of the length fields of a header's name and value.
 const MAX_NAME: usize = 255;
 const MAX_VALUE: usize = 65_535;
 

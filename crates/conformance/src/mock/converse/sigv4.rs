@@ -13,7 +13,7 @@ use crate::mock::rules::Violation;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "bedrock";
-/// The most seconds that the clock of a signer may be off.
+/// The maximum number of seconds that the clock of a signer may be off.
 const MAX_SKEW: u64 = 300;
 /// The block of SHA-256.
 const BLOCK: usize = 64;

@@ -16,7 +16,7 @@ use crate::paths::file_id;
 
 /// The lifetime of all files.
 const LIFETIME: Duration = Duration::from_secs(48 * 3_600);
-/// The most uploads that are begun and not ended.
+/// The maximum number of uploads that are begun and not ended.
 const MAX_BEGUN: usize = 100;
 const HOME: &str = "https://generativelanguage.googleapis.com";
 

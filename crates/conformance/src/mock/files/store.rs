@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::api::Api;
 use crate::mock::record::RecordedRequest;
 
-/// The most files that a mock keeps, ended ones included; the oldest ones leave first.
+/// The maximum number of files that a mock keeps, ended ones included; the oldest ones leave first.
 const MAX_FILES: usize = 1_000;
 
 /// A file that a [`MockProvider`](crate::MockProvider) keeps.

@@ -19,7 +19,7 @@ use crate::mock::rules::{Path, Rules, Violation};
 use crate::paths::CACHED_CONTENTS;
 
 const DEFAULT_TTL: Duration = Duration::from_secs(3600);
-/// The most caches that a mock keeps; the oldest ones leave first.
+/// The maximum number of caches that a mock keeps; the oldest ones leave first.
 const MAX_ENTRIES: usize = 1000;
 /// The fewest tokens that any model caches.
 const MIN_TOKENS: u64 = 1024;

@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// The most images that a request may hold: fewer where the window is 200k tokens.
+    /// The maximum number of images that a request may hold: fewer where the window is 200k tokens.
     pub(super) fn max_images(self) -> usize {
         if self.family == Family::Haiku || self.version < (4, 6) { 100 } else { 600 }
     }

@@ -5,7 +5,7 @@ use std::f32::consts::PI;
 
 use super::raster::{Layout, Raster};
 
-/// The most pixels of an image.
+/// The maximum number of pixels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     /// Along one side.

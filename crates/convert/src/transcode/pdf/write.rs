@@ -14,17 +14,17 @@ use crate::guarded::Clock;
 const CATALOG: u32 = 1;
 const PAGE_TREE: u32 = 2;
 
-/// The bytes that an entry of the cross-reference table takes, and the most that stand around it.
+/// The bytes that an entry of the cross-reference table takes, and the maximum number of bytes around it.
 const ENTRY_BYTES: usize = 20;
 const FRAME_BYTES: usize = 512;
 
-/// The most bytes that a reference takes, with the space behind it.
+/// The maximum number of bytes that a reference takes, with the space behind it.
 const REFERENCE_BYTES: usize = 16;
 
 /// The greatest depth of objects inside each other.
 const MAX_DEPTH: usize = 100;
 
-/// The most nodes of a page tree that a page may stand under.
+/// The maximum number of nodes of a page tree that a page may stand under.
 const MAX_ANCESTORS: usize = 64;
 
 /// Lead to other pages or to what is not copied, and change nothing that can be seen.

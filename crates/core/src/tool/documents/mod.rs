@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::document::{Document, DocumentSource};
 use crate::id::DocumentId;
+use crate::line::tame;
 use crate::message::{Message, ResultStatus, UserOrigin, UserPart};
 use crate::store::{DocumentStore, StoreErrorKind};
 use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
@@ -263,34 +264,24 @@ fn list<'d>(text: &mut String, documents: impl Iterator<Item = &'d Document>) {
 fn named(document: &Document) -> String {
     let id = document.id().as_str();
     // A handler's id may be longer than any of ours; cut, it would not be one.
-    let id = if id.len() > 4 * SHOWN { tame(id) } else { id.chars().map(harmless).collect() };
+    let id = shown(id, if id.len() > 4 * SHOWN { SHOWN } else { usize::MAX });
     match document.file_name() {
-        Some(name) => format!("{id} ({})", tame(name)),
+        Some(name) => format!("{id} ({})", shown(name, SHOWN)),
         None => id,
     }
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", tame(text))
+    format!("\"{}\"", shown(text, SHOWN))
 }
 
-/// Text from outside as part of a sentence: one line, not too long, nothing that looks like a label or a fence.
-fn tame(text: &str) -> String {
-    let mut tamed: String = text.chars().take(SHOWN).map(harmless).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        tamed.push('…');
+/// Text from outside as part of a sentence, where it may stand in quotes.
+fn shown(text: &str, max: usize) -> String {
+    let mut shown = tame(text, max).replace('"', "'");
+    if text.chars().nth(max).is_some() {
+        shown.push('…');
     }
-    tamed
-}
-
-fn harmless(c: char) -> char {
-    match c {
-        '<' | '[' => '(',
-        '>' | ']' => ')',
-        '"' => '\'',
-        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => ' ',
-        c => c,
-    }
+    shown
 }
 
 /// Shows how many there are.

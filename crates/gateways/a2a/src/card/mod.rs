@@ -91,9 +91,9 @@ pub struct A2aCard {
     pub(crate) others: Vec<String>,
 }
 
-/// The most skills that are read.
+/// The maximum number of skills that are read.
 const MOST_SKILLS: usize = 200;
-/// The most interfaces that are read.
+/// The maximum number of interfaces that are read.
 const MOST_INTERFACES: usize = 50;
 
 impl A2aCard {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::canonical::canonical;
 use super::key::{A2aKey, from_base64url};
 
-/// The most signatures that are looked at.
+/// The maximum number of signatures that are looked at.
 const MOST: usize = 20;
 
 /// Members that servers put beside those of version 1.0 for clients of 0.3, after they signed it.

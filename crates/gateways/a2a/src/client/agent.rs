@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::hash::hex;
 use attache_core::tool::{Listening, ToolSpec};
 use attache_core::{
     Arguments, BoxFuture, ContentTree, Document, DocumentRef, Effect, Secret, ToolContext, ToolError,
@@ -20,10 +21,10 @@ use super::failure::Failure;
 use super::follow::{CancelGuard, Line};
 use super::gather::Gathered;
 use super::handle::A2aHandle;
-use super::heard::Heard;
 use super::link::{Known, Link};
 use super::listing::{CONVERSATION, DOCUMENTS, MESSAGE, TASK};
 use super::output::A2aOutput;
+use super::progress::Heard;
 use super::request::Ask;
 use super::results::OURS;
 use super::update::A2aUpdate;
@@ -368,7 +369,7 @@ impl A2aAgent {
 
 /// A key says nothing of the run that it comes from.
 fn hashed(key: &str) -> String {
-    digest(&SHA256, key.as_bytes()).as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(digest(&SHA256, key.as_bytes()).as_ref().iter().take(16))
 }
 
 impl ToolHandler for A2aAgent {

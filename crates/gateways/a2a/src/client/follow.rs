@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::answer::Answer;
 use super::failure::{Failure, UNKNOWN_TASK};
 use super::gather::Gathered;
-use super::heard::Heard;
 use super::link::Known;
+use super::progress::Heard;
 use super::request::Ask;
 use super::stream::EventStream;
 use crate::card::A2aBinding;
@@ -22,7 +22,7 @@ const MOST_STREAMS: u32 = 3;
 /// The wait between two looks at a task; it doubles.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 const LAST_LOOK: Duration = Duration::from_secs(5);
-/// The most looks in a row that may fail.
+/// The maximum number of looks in a row that may fail.
 const MOST_FAILED_LOOKS: u32 = 5;
 /// The time for a cancellation behind a call that was dropped.
 const CANCELLING: Duration = Duration::from_secs(10);
@@ -198,7 +198,7 @@ fn presumed(draft: &Draft, failure: Failure, guard: &mut CancelGuard) -> Result<
 /// True if an agent may have taken a message that it did not answer.
 fn has_begun(failure: &Failure) -> bool {
     match failure {
-        // Whoever stands before the agent may have given up on it.
+        // A proxy before the agent may have given up on it.
         Failure::Status { status: 408 | 500..=599, .. } => true,
         Failure::Refused { .. } | Failure::Status { .. } | Failure::Forbidden(_) => false,
         Failure::Unreached(error) => error.kind() == attache_core::ErrorKind::Timeout,

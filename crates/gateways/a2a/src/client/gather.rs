@@ -6,7 +6,7 @@ use std::hash::Hash;
 use crate::client::failure::Failure;
 use crate::wire::{A2aState, Artifact, Content, Event, Message, Part, Past, Task};
 
-/// The most artifacts of a task, and the most pieces of one.
+/// The maximum number of artifacts of a task, and the maximum number of pieces of one.
 const MOST: usize = 10_000;
 
 /// The answer so far: a message, or a task.

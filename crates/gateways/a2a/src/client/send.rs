@@ -19,9 +19,9 @@ use crate::address::has_user;
 use crate::card::{A2aBinding, Interface};
 use crate::config::Config;
 
-/// The most redirects that are followed.
+/// The maximum number of redirects that are followed.
 const MOST_REDIRECTS: u32 = 3;
-/// The most bytes that are read of the body of an error.
+/// The maximum number of bytes that are read of the body of an error.
 const ERROR_BYTES: usize = 64 << 10;
 
 /// The clients to an agent.

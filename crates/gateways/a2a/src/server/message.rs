@@ -47,7 +47,7 @@ impl Answer {
         let mut said: Vec<Value> = words.map(Value::String).into_iter().chain(data).collect();
         let schema = schema.and_then(|schema| Schema::new(schema).ok());
         let fits = |value: &Value| schema.as_ref().is_none_or(|schema| schema.check(value).is_empty());
-        // Whoever takes the answer refuses one that does not fit.
+        // The run refuses an answer that does not fit.
         let first = said.iter().position(fits).unwrap_or_default();
         let value = match said.is_empty() {
             true => names(&beside).into(),
@@ -132,7 +132,7 @@ pub(super) fn input(message: &Message) -> Result<UserMessage, Refusal> {
                 let said = part.media_type.as_deref().unwrap_or_default();
                 Some(UserPart::Document(named(Document::from_bytes(bytes.clone(), said))))
             }
-            // Whoever fetches it has guards.
+            // The fetcher guards against private addresses.
             Content::Url(url) if url.starts_with("https://") || url.starts_with("http://") => {
                 let document = Document::external(url.clone());
                 Some(UserPart::Document(named(match &part.media_type {

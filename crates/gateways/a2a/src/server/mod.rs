@@ -22,6 +22,7 @@ use std::time::Duration;
 use attache_agent::Sessions;
 use attache_agent::bodies::{Bodies, BodyError, ReadBody};
 use attache_core::DocumentStore;
+use attache_core::hash::hex;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -44,7 +45,7 @@ pub use self::notify::A2aTargets;
 
 /// The largest request that is read.
 const LARGEST: usize = 48 << 20;
-/// The most bytes of all requests that are read at a time.
+/// The maximum number of bytes of all requests that are read at a time.
 const BODIES: usize = 512 << 20;
 /// The time in which a request must be there.
 const READING: Duration = Duration::from_secs(30);
@@ -68,7 +69,7 @@ type Readers = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 /// let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
 /// let profile = A2aProfile::new("Leases", "Knows all leases.", "https://leases.example");
 /// let router = A2aServer::new(profile, sessions)
-///     // Whoever the caller is: here by a header that a proxy sets. `None` is refused.
+///     // The principal who calls: here by a header that a proxy sets. `None` is refused.
 ///     .principal(|request| Some(request.headers.get("x-user")?.to_str().ok()?.to_owned()))
 ///     .router();
 /// # let _: axum::Router = router;
@@ -172,8 +173,7 @@ impl A2aServer {
     pub fn router(mut self) -> Router {
         self.tasks.input.clone_from(&self.profile.input);
         let card = self.profile.card(self.signer.as_ref(), self.tasks.notifications.is_some()).to_string();
-        let tag: String =
-            digest(&SHA256, card.as_bytes()).as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let tag = hex(digest(&SHA256, card.as_bytes()).as_ref().iter().take(8));
         let hosts = self.hosts.into_iter().chain(gate::host_of(&self.profile.url));
         let served = Served {
             hosts: self.is_open.then(|| hosts.collect()),

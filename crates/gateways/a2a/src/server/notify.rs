@@ -20,11 +20,12 @@ use crate::wire::A2aVersion;
 
 /// The header that repeats the token of a caller. (A2A 0.3 section 9.5, 1.0 section 4.3.3)
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
-/// The most notifications that one task has, that all tasks of one principal have, and that all tasks have.
+/// The maximum number of notifications that one task has, that all tasks of one principal have, and that all tasks
+/// have.
 const MOST_OF_TASK: usize = 10;
 const MOST_OF_PRINCIPAL: usize = 1_000;
 const MOST: usize = 100_000;
-/// The most tasks of which anybody is told at once, each with its documents in memory. The others wait.
+/// The maximum number of tasks of which anybody is told at once, each with its documents in memory. The others wait.
 const MOST_TOLD: usize = 16;
 /// The longest text in what a caller writes.
 const LONGEST: usize = 4_096;

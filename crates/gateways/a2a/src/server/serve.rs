@@ -27,7 +27,7 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// The wait between two looks at a task that is not driven here; it doubles.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LAST_LOOK: Duration = Duration::from_secs(8);
-/// The most tasks on a page of a list, and how many there are where nothing is said.
+/// The maximum number of tasks on a page of a list, and how many there are where nothing is said.
 const LARGEST_PAGE: u64 = 100;
 const PAGE: u64 = 50;
 

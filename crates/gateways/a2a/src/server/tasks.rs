@@ -21,11 +21,11 @@ use crate::wire::{A2aState, Message, Part};
 pub(super) const STOPPING: Duration = Duration::from_secs(2);
 /// The same for one that told that it asks: it stops at once, or waits for the answer itself.
 const SETTLING: Duration = Duration::from_millis(200);
-/// The most bytes of documents in an answer.
+/// The maximum number of bytes of documents in an answer.
 const MOST_BYTES: usize = 32 << 20;
-/// The most failed tasks that are remembered.
+/// The maximum number of failed tasks that are remembered.
 const MOST_FAILED: usize = 1_000;
-/// The most sessions and runs that a list looks at.
+/// The maximum number of sessions and runs that a list looks at.
 const MOST_LISTED: usize = 500;
 
 /// A run that is driven here.
@@ -286,7 +286,7 @@ impl Tasks {
         let place = Place::parse(id).ok_or(Refusal::TaskNotFound)?;
         let session = self.session(principal, &place).await?;
         let mut logged = Self::logged(&session, &place).await?.ok_or(Refusal::TaskNotFound)?;
-        // Whoever is told of its end or its question may send the next message at once. A run that waits for the answer
+        // A client that is told of its end or its question may send the next message at once. A run that waits for the answer
         // itself, for a while, does not stop: it tells that it asks.
         if (logged.asks() || logged.has_ended)
             && let Some(mut step) = self.step(&place.id)

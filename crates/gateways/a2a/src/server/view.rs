@@ -358,7 +358,7 @@ mod tests {
         Logged::read(&session.journal_of("run").load().await.unwrap()).unwrap()
     }
 
-    // Whoever is asked about a draft sees the draft.
+    // A client that is asked about a draft sees the draft.
     #[tokio::test]
     async fn a_task_that_asks_or_fails_gives_its_documents_and_one_that_is_refused_none() {
         let store: Arc<dyn DocumentStore> = Arc::new(MemoryDocumentStore::default());

@@ -365,7 +365,7 @@ mod tests {
         let places = Arc::clone(&tasks.notifications.as_ref().unwrap().places);
         let full = places.take("bob").await;
         notify(&tasks, "ann", &task, "one", &deleted);
-        // Whoever watches the task comes to its wait for a place.
+        // The watcher of the task comes to its wait for a place.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -377,7 +377,7 @@ mod tests {
         assert!(never.try_recv().is_err());
     }
 
-    // Whoever drops the router ends the runs.
+    // Dropping the router ends the runs.
     #[tokio::test]
     async fn whoever_watches_a_task_keeps_no_server_alive() {
         let tasks = tasks();

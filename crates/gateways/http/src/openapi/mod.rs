@@ -1,5 +1,6 @@
 //! Endpoints that an OpenAPI document describes, 3.0, 3.1 and 3.2.
 
+mod description;
 mod document;
 mod file;
 mod names;
@@ -10,7 +11,6 @@ mod reference;
 mod request_body;
 mod schema;
 mod security;
-mod told;
 #[cfg(feature = "yaml")]
 mod yaml;
 

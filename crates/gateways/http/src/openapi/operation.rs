@@ -3,13 +3,13 @@
 use http::Method;
 use serde_json::Value;
 
+use super::description::describe;
 use super::document::{OpenApi, Operation};
 use super::names::unclashed;
 use super::path_item::PathItem;
 use super::reference::{flag, resolved, text};
 use super::schema::{Closure, Direction, without_patterns};
 use super::security::Security;
-use super::told::describe;
 use crate::base::Base;
 use crate::endpoint::Endpoint;
 use crate::error::HttpToolsError;
@@ -21,11 +21,11 @@ use crate::write::is_json;
 /// The methods that path items name. OPTIONS and TRACE are for clients and none of a model's.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "patch", "head", "query", "options", "trace"];
 
-/// The most bytes of what the schemas of arguments, and of an answer, refer to.
+/// The maximum number of bytes of what the schemas of arguments, and of an answer, refer to.
 const REQUEST_ROOM: usize = 96 << 10;
 const RESPONSE_ROOM: usize = 24 << 10;
 
-/// The most bytes of the schema of all arguments, and of a path.
+/// The maximum number of bytes of the schema of all arguments, and of a path.
 const MOST_SCHEMA: usize = 256 << 10;
 const LONGEST_PATH: usize = 4 << 10;
 

@@ -8,7 +8,7 @@ use crate::error::HttpToolsError;
 /// Longer documents are none that a person wrote or a tool could use.
 pub(super) const LONGEST: usize = 64 << 20;
 
-/// The most references that may lead to one another.
+/// The maximum number of references that may lead to one another.
 pub(super) const LONGEST_CHAIN: usize = 16;
 
 /// A member that is a text.

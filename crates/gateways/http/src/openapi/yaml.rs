@@ -7,7 +7,7 @@ use serde_saphyr::budget::BudgetBreach;
 use super::reference::LONGEST;
 use crate::error::HttpToolsError;
 
-/// The most values: large documents that are published have one on 19 bytes.
+/// The maximum number of values: large documents that are published have one on 19 bytes.
 const MOST_VALUES: usize = LONGEST / 16;
 /// As documents of JSON may be.
 const DEEPEST: usize = 128;

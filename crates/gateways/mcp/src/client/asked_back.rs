@@ -8,7 +8,7 @@ use rmcp::model::{InputRequest, ProgressToken};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// The most requests of a server that wait for their turn.
+/// The maximum number of requests of a server that wait for their turn.
 const WAITING: usize = 8;
 
 /// A request of a server.

@@ -27,9 +27,9 @@ use super::hook::McpRequest;
 use super::sampling::Sampling;
 use super::task::{self, Pace, Place, Seen, State};
 
-/// The most times that a server asks back before it answers.
+/// The maximum number of times that a server asks back before it answers.
 const ROUNDS: u32 = 10;
-/// The most questions during one call.
+/// The maximum number of questions during one call.
 const QUESTIONS: u32 = 20;
 /// A larger state of a server is not kept in a log.
 const LARGEST_STATE: usize = 64 << 10;
@@ -276,7 +276,7 @@ impl<'a> Talk<'a> {
             match self.look(place).await {
                 Err(error) if matches!(error.kind(), ToolErrorKind::Unavailable | ToolErrorKind::Timeout) => {
                     if Instant::now() >= end {
-                        // Whoever waits for a deferred call looks again.
+                        // The poll of the deferred call looks again.
                         return if self.config.defers { Ok(Seen::working()) } else { Err(error) };
                     }
                     sleep_until(end.min(Instant::now() + pace.next(None))).await;

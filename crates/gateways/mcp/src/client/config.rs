@@ -44,19 +44,20 @@ pub struct McpLimits {
     pub list: Duration,
     /// For a call; 120 s.
     pub call: Duration,
-    /// The most bytes of one message; 32 MiB. Larger ones are dropped, and the request that waits for one fails.
+    /// The maximum number of bytes of one message; 32 MiB. Larger ones are dropped, and the request that waits for one
+    /// fails.
     pub message_bytes: usize,
-    /// The most pages of a list; 100. All of them together hold no more bytes than a message may.
+    /// The maximum number of pages of a list; 100. All of them together hold no more bytes than a message may.
     pub pages: usize,
-    /// The most tools, and the most resources or prompts in a list; 1,000.
+    /// The maximum number of tools, and the maximum number of resources or prompts in a list; 1,000.
     pub items: usize,
-    /// The most blocks of content in a result; 1,000.
+    /// The maximum number of blocks of content in a result; 1,000.
     pub blocks: usize,
-    /// The most documents in a result; 500.
+    /// The maximum number of documents in a result; 500.
     pub documents: usize,
-    /// The most characters of a tool's description; 8,000.
+    /// The maximum number of characters of a tool's description; 8,000.
     pub description_chars: usize,
-    /// The most bytes of a tool's schema as JSON; 256 KiB.
+    /// The maximum number of bytes of a tool's schema as JSON; 256 KiB.
     pub schema_bytes: usize,
 }
 
@@ -104,14 +105,14 @@ impl McpLimits {
         self
     }
 
-    /// Sets the most bytes of one message.
+    /// Sets the maximum number of bytes of one message.
     #[must_use]
     pub fn with_message_bytes(mut self, bytes: usize) -> Self {
         self.message_bytes = bytes;
         self
     }
 
-    /// Sets the most tools.
+    /// Sets the maximum number of tools.
     #[must_use]
     pub fn with_items(mut self, items: usize) -> Self {
         self.items = items;

@@ -34,7 +34,8 @@ const LONGEST_SAID: usize = 1_000;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// The most requests of which the answers have not begun. Further ones wait unsent, also a list behind calls that hang.
+/// The maximum number of requests of which the answers have not begun. Further ones wait unsent, also a list behind
+/// calls that hang.
 const MOST_REQUESTS: usize = 1_000;
 /// A list of tools holds for this long at least where the server tells of no changes.
 const SHORTEST_HOLD: Duration = Duration::from_secs(60);
@@ -357,7 +358,7 @@ impl Session {
         self.id.get()
     }
 
-    /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.
+    /// Sends a request and waits for the answer. Dropping the future cancels the request, and the server is told.
     pub(crate) async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ServiceError> {
         self.ask_with(request, None, None).await
     }

@@ -9,7 +9,7 @@ use attache_core::{BoxFuture, MediaType, ToolError, ToolErrorKind};
 use attache_transport::{media_type_of, percent_decoded};
 use rmcp::model::ResourceContents;
 
-use super::odd::Odd;
+use super::lenient::Odd;
 use super::remote_server::McpServer;
 use crate::uri::{SCHEME, file_name};
 
@@ -47,7 +47,7 @@ impl McpFetcher {
         self
     }
 
-    /// Sets the most bytes of one document.
+    /// Sets the maximum number of bytes of one document.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;

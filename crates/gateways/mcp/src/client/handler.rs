@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
 use super::calling::Talk;
+use super::lenient::Odd;
 use super::listing::{self, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, Listed, READ_RESOURCE};
-use super::odd::Odd;
 use super::output::{McpContent, McpOutput};
 use super::remote_server::McpServer;
 use super::results::Reader;

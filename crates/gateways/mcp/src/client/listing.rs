@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::config::Config;
 use super::connection::Session;
 use super::error_text::cut;
-use super::odd::items as items_of;
+use super::lenient::items as items_of;
 use super::secrets::clean;
 use super::too_deep::{DEEPEST, is_too_deep};
 

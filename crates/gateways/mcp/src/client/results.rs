@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::config::Config;
 use super::error_text::cut;
-use super::odd::{Odd, without_base64};
+use super::lenient::{Odd, without_base64};
 use super::output::{McpContent, McpOutput, is_repeated};
 use super::secrets::clean;
 use super::too_deep::cut_deep;

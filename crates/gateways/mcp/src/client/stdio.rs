@@ -55,7 +55,7 @@ const LONGEST_LINE: usize = 4 << 10;
 const LAST_LINES: usize = 5;
 /// Keys that are known by their looks are shorter.
 const LONGEST_KEY: usize = 512;
-/// The most messages that answer nothing, such as pings, within [`UNASKED_TIME`].
+/// The maximum number of messages that answer nothing, such as pings, within [`UNASKED_TIME`].
 const MOST_UNASKED: u32 = 10_000;
 const UNASKED_TIME: Duration = Duration::from_secs(10);
 

@@ -22,16 +22,16 @@ use super::answer::{self, Earlier, failure};
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, FETCHING, fetch_ours};
 use super::call::{McpCall, McpLogLevel};
+use super::call_state::CallState;
 use super::incoming;
 use super::kept_documents::Whose;
 use super::paused::{Found, Paused, Waits};
-use super::state::CallState;
 use super::toolbox::{title, unknown_state};
 use super::waiting_calls::Held;
 
-/// The most times that one call asks its user.
+/// The maximum number of times that one call asks its user.
 const ROUNDS: usize = 20;
-/// The most runs of a client that wait for the conversation that they go on with.
+/// The maximum number of runs of a client that wait for the conversation that they go on with.
 const QUEUED: usize = 16;
 /// The time between two deletions of conversations that nobody uses.
 const CLEANUP: Duration = Duration::from_secs(10 * 60);

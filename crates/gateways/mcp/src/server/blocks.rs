@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use attache_agent::Agent;
+use attache_core::tree::REFERENCE_ID;
 use attache_core::{ContentTree, Document, DocumentSource, MediaKind};
 use rmcp::model::{ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Map, Value, json};
@@ -195,7 +196,7 @@ fn count(documents: usize) -> String {
 fn is_bare(tree: &ContentTree, documents: &[Document]) -> bool {
     let [only] = documents else { return false };
     serde_json::from_str::<Map<String, Value>>(tree.json()).is_ok_and(|members| {
-        let is_it = members.get("documentId").and_then(Value::as_str) == Some(only.id().as_str());
+        let is_it = members.get(REFERENCE_ID).and_then(Value::as_str) == Some(only.id().as_str());
         is_it && members.contains_key("metadata") && members.len() <= 4
     })
 }

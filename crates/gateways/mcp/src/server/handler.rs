@@ -33,6 +33,7 @@ use super::asking::{Client, is_newest};
 use super::awake::{Awake, SESSION};
 use super::blocks::{Blocks, contents, link};
 use super::call::McpLogLevel;
+use super::call_state::CallState;
 use super::kept_documents::Whose;
 use super::listing::page;
 use super::notices::{OfRequest, OfSession, Told};
@@ -40,13 +41,12 @@ use super::prompt::McpPrompt;
 use super::resources::Change;
 use super::schemas::for_older;
 use super::shared::{Offer, Shared};
-use super::state::CallState;
 use super::template::McpTemplate;
 use super::toolbox::{Calling, described};
 
 /// The time between two looks whether the tools have changed.
 const LOOK: Duration = Duration::from_secs(5);
-/// The most documents whose changes one client is told.
+/// The maximum number of documents whose changes one client is told.
 const WATCHED: usize = 1_000;
 
 /// On whose behalf a request over HTTP is made.

@@ -142,7 +142,7 @@ impl McpHttp {
         self
     }
 
-    /// Says by the head of a request whether its user may approve calls, as all may by default. Whoever may not is asked
+    /// Says by the head of a request whether its user may approve calls, as all may by default. A user who may not is asked
     /// for no approval: a call of a tool that needs one is refused, and an agent's run ends with it open, so that somebody
     /// else decides in its session.
     pub fn with_approvers(mut self, approves: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
@@ -427,7 +427,7 @@ mod tests {
         }
     }
 
-    // Whoever knows the name of a session that no principal has may use it.
+    // A session without a principal may be used by every client that knows its name.
     #[tokio::test(start_paused = true)]
     async fn a_session_has_its_principal_until_it_is_closed() {
         let http = McpService::tools(Tools::new()).unwrap().http();

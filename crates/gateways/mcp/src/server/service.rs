@@ -9,13 +9,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 use super::agent::McpAgent;
+use super::call_state::CallState;
 use super::handler::Handler;
 use super::http::McpHttp;
 use super::limits::McpServeLimits;
 use super::prompt::McpPrompt;
 use super::resources::McpResources;
 use super::shared::{Offer, Shared};
-use super::state::CallState;
 use super::stdio::{self, McpServeError, Read, Write};
 use super::template::McpTemplate;
 use super::toolbox::Toolbox;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::agent::McpAgent;
+use super::call_state::CallState;
 use super::prompt::McpPrompt;
 use super::resources::McpResources;
-use super::state::CallState;
 use super::template::McpTemplate;
 use super::toolbox::Toolbox;
 

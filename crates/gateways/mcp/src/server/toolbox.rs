@@ -16,8 +16,8 @@ use tokio::sync::{Mutex, watch};
 use super::answer::failure;
 use super::asking::{Asked, Client, Question, answer_to, is_approved};
 use super::blocks::{Blocks, fetch_ours};
+use super::call_state::CallState;
 use super::schemas;
-use super::state::CallState;
 use super::waiting_calls::Held;
 
 /// The name under which the answer to a question comes.

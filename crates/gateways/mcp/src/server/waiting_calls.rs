@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::paused::Paused;
 
-/// The most calls of a principal that wait.
+/// The maximum number of calls of a principal that wait.
 const MOST: usize = 100;
-/// The most calls that wait in all.
+/// The maximum number of calls that wait in all.
 const MOST_OF_ALL: usize = 10_000;
 /// The time that one waits.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);

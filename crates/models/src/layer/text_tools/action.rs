@@ -53,11 +53,7 @@ impl Reader<'_> {
         let open = if is_all { Action::Unclear } else { Action::More };
         let Some((body, at)) = unfenced(text, is_all) else { return open };
         if is_json(body) {
-            return match balanced(body).and_then(|end| body.get(..end)) {
-                Some(json) => self.object(json).unwrap_or(Action::Unclear),
-                None if is_all => Action::Cut(self.beginning(body)),
-                None => Action::More,
-            };
+            return self.json(body, is_all);
         }
         let end = find_any(text, closings(Marker::Action)).map(|(end, _)| end);
         let inside = match (end, is_all) {
@@ -68,15 +64,20 @@ impl Reader<'_> {
         self.labelled(inside, true)
     }
 
+    /// The action that a text begins with as JSON.
+    fn json(self, text: &str, is_all: bool) -> Action {
+        match balanced(text).and_then(|end| text.get(..end)) {
+            Some(json) => self.object(json).unwrap_or(Action::Unclear),
+            None if is_all => Action::Cut(self.beginning(text)),
+            None => Action::More,
+        }
+    }
+
     fn labelled(self, text: &str, is_all: bool) -> Action {
         let open = if is_all { Action::Unclear } else { Action::More };
         let Some((body, at)) = unfenced(text, is_all) else { return open };
         if is_json(body) {
-            return match balanced(body).and_then(|end| body.get(..end)) {
-                Some(json) => self.object(json).unwrap_or(Action::Unclear),
-                None if is_all => Action::Cut(self.beginning(body)),
-                None => Action::More,
-            };
+            return self.json(body, is_all);
         }
         let Some(line) = body.lines().next().filter(|_| is_all || body.contains('\n')) else { return open };
         let name = bare_name(line);

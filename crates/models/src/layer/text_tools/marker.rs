@@ -56,7 +56,7 @@ const TAGS: [(&str, Marker); 10] = [
     ("<observation>", Marker::Observation),
 ];
 
-/// The most bytes of white space and emphasis before a label, and of emphasis and numbers inside it.
+/// The maximum number of bytes of white space and emphasis before a label, and of emphasis and numbers inside it.
 const MAX_DECORATION: usize = 8;
 
 /// Looks at the beginning of a line. `is_all` says that nothing follows.

@@ -19,10 +19,10 @@ use crate::layer::cited;
 use crate::layer::earlier::Earlier;
 use crate::layer::text_tools::{history, refusal};
 
-/// The most bytes behind an action that are read to meet the end of the reply, which says what it cost.
+/// The maximum number of bytes behind an action that are read to meet the end of the reply, which says what it cost.
 const MAX_BEHIND: usize = 400;
 
-/// The most characters of a reply without meaning that the model is shown with the hint.
+/// The maximum number of characters of a reply without meaning that the model is shown with the hint.
 const MAX_SHOWN: usize = 2000;
 
 /// Asks in text, again with a hint where a reply is neither action nor answer. A request without tools has no protocol,

@@ -20,7 +20,7 @@ pub(super) struct Options {
 /// The texts before which a reply is stopped: the tool speaks there.
 const STOPS: [&str; 2] = ["\nObservation:", "<OBSERVE>"];
 
-/// The most stop sequences that every API takes.
+/// The maximum number of stop sequences that every API takes.
 const MAX_STOPS: usize = 4;
 
 /// The request without the tools that may not be called: a text has no other way to say so.

@@ -11,7 +11,7 @@ use attache_transport::Environment;
 use super::source::{CredentialSource, Credentials};
 use crate::error::{self, Result};
 
-/// The most of a file that is read.
+/// The maximum number of bytes of a file that are read.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The names of the keys of a profile, and settings that stand for credentials which must be fetched.

@@ -74,8 +74,8 @@ impl Renderer<'_> {
         Ok(true)
     }
 
-    /// Writes a document where a user speaks: an image, or the text that it is. Whether an address may be shown is for
-    /// routing to decide.
+    /// Writes a document where a user speaks: an image, or the text that it is. Routing decides which addresses may be
+    /// shown.
     fn document(
         &self,
         document: &Document,

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::tools::{loosened, tool_choice};
 use crate::codec::Ask;
 
-/// The most stop sequences of a request (cohere.md 2).
+/// The maximum number of stop sequences of a request (cohere.md 2).
 const MAX_STOPS: usize = 5;
-/// The most tokens to sample among (cohere.md 2).
+/// The maximum number of tokens to sample among (cohere.md 2).
 const MAX_K: u32 = 500;
 
 /// The members that follow the messages, in order.

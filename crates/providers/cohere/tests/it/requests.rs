@@ -200,7 +200,7 @@ fn documents_are_never_lost_in_silence() {
     let stored = Document::stored(DocumentId::new(), "s", "image/png");
     assert_eq!(fail(VISION, user_with(stored)), ErrorKind::Unsupported);
     assert_eq!(fail(MODEL, user_with(Document::external("https://x/a.png"))), ErrorKind::Unsupported);
-    // Whether an address may be shown is for routing to decide.
+    // Routing decides which addresses may be shown.
     assert_eq!(fail(VISION, user_with(Document::external("https://x/a.png"))), ErrorKind::Unsupported);
 
     let ask = call("clock", "c1", "{}");

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// The identity of a prefix: its content, model, address and credentials.
 pub(crate) type Key = [u8; 32];
 
-/// The most prefixes that are remembered. One that is forgotten ends at the provider by itself.
+/// The maximum number of prefixes that are remembered. One that is forgotten ends at the provider by itself.
 const MOST: usize = 64;
 /// A cache that is about to end is not used: the request that names it has a way to go.
 const MARGIN: Duration = Duration::from_secs(30);

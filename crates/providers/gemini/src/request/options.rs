@@ -10,7 +10,7 @@ use super::tools::DIALECT;
 use crate::codec::Ask;
 use crate::error::Result;
 
-/// The most stop sequences that the API takes.
+/// The maximum number of stop sequences that the API takes.
 const MAX_STOPS: usize = 5;
 
 /// The member `generationConfig`, possibly empty.

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::wire::{self, FunctionCall, InlineData, Part, kind_of_part, read};
 use crate::error::{Result, malformed, unsupported};
 
-/// The most parts of a candidate: a reply has one for each run of text, each call and each step of the provider's own
-/// tools.
+/// The maximum number of parts of a candidate: a reply has one for each run of text, each call and each step of the
+/// provider's own tools.
 const MAX_PARTS: usize = 10_000;
 
 /// The contents of a candidate, in order.

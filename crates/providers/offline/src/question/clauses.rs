@@ -3,9 +3,9 @@
 use crate::passages::sentences;
 use crate::words::{among, head, is_stopword, words};
 
-/// The most facts that are looked for in one message.
+/// The maximum number of facts that are looked for in one message.
 pub(super) const MAX_FACETS: usize = 8;
-/// The most bytes of a message in which questions are looked for.
+/// The maximum number of bytes of a message in which questions are looked for.
 const MAX_QUESTION: usize = 8 << 10;
 /// From this length on, a message that holds a question also holds material.
 const MATERIAL_FROM: usize = 400;

@@ -25,7 +25,7 @@ use crate::profile::{Profile, ThinkTags};
 use crate::response::usage::normalise;
 use crate::response::{citations, ends_in_unreadable_call, finish_reason, reported};
 
-/// The most generations of one reply.
+/// The maximum number of generations of one reply.
 const MAX_CHOICES: usize = 128;
 
 /// A reply, assembled from whole messages or deltas.

@@ -8,9 +8,9 @@ use super::response::Reply;
 use super::response::wire::Line;
 use crate::error::{self, Result};
 
-/// The most bytes of one line, and of an answer that is one object.
+/// The maximum number of bytes of one line, and of an answer that is one object.
 const LINE_LIMIT: usize = 64 << 20;
-/// The most bytes of a streamed reply: what a server can make us keep.
+/// The maximum number of bytes of a streamed reply: what a server can make us keep.
 const STREAM_LIMIT: usize = 256 << 20;
 
 /// Splits an answer into lines of JSON. One whose first line is not whole is one object over several lines.

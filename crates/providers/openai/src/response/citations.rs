@@ -12,11 +12,11 @@ pub(crate) const ANNOTATIONS: &str = "annotations";
 /// The kind of the part that holds what the tools of a server did (openai.md C.7).
 pub(crate) const EXECUTED_TOOLS: &str = "executed_tools";
 
-/// The most searches whose pages are cited.
+/// The maximum number of searches whose pages are cited.
 const MAX_SEARCHES: usize = 100;
-/// The most digits of a mark.
+/// The maximum number of digits of a mark.
 const MAX_DIGITS: usize = 4;
-/// The most bytes of snippets that marks repeat; marks behind them name the page alone.
+/// The maximum number of bytes of snippets that marks repeat; marks behind them name the page alone.
 const MAX_QUOTED: usize = 1024 * 1024;
 
 /// Reads the annotations of texts and of messages, the references among parts of content, and the pages that tools of the

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::refusal::Refusal;
 use crate::auth::principal::{Principal, Scope};
 
-/// The most bytes of a principal's name.
+/// The maximum number of bytes of a principal's name.
 const MOST: usize = 256;
 
 /// The things that a token must say.

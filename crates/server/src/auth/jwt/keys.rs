@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::algorithm::JwtAlgorithm;
 
-/// The most keys of an issuer.
+/// The maximum number of keys of an issuer.
 const MOST: usize = 256;
 
 /// A public key.

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const LONG_PAUSE: Duration = Duration::from_secs(60);
 /// The longest that a question takes, each of its documents counted alone.
 const TIME: Duration = Duration::from_secs(5);
-/// The most bytes of a document.
+/// The maximum number of bytes of a document.
 const MOST: usize = 256 << 10;
 
 /// The place of the keys.
@@ -107,7 +107,7 @@ impl Source {
             if is_newer || known.not_before.is_some_and(|then| now < then) {
                 return;
             }
-            // Whoever asks may leave, and be one of many that only want to have the issuer asked.
+            // A request may be cancelled, and may be one of many that are sent only to have the issuer asked.
             if known.keys.is_some() {
                 known.not_before = Some(now + PAUSE);
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::algorithm::JwtAlgorithm;
 use super::refusal::Refusal;
 
-/// The most bytes of a token.
+/// The maximum number of bytes of a token.
 const MOST: usize = 16 << 10;
 
 /// A token whose signature nobody looked at yet.

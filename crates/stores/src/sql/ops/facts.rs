@@ -16,7 +16,7 @@ use crate::sql::error::{SqlError, in_time, written};
 use crate::sql::ranges::{each, forms};
 use crate::sql::row::{number, place};
 
-/// The most facts of a principal by default.
+/// The maximum number of facts of a principal by default.
 const MAX_FACTS: usize = 10_000;
 
 /// Long-term memory in the database of a session store, with up to 10,000 facts per principal. Clones share it.

@@ -74,7 +74,7 @@ pub(super) async fn spare(connection: &mut Connection, spared: &[(String, String
     let sessions = each(spared.iter().map(|(session, _)| session.as_str()))?;
     query(HOLD_SESSIONS).bind(sessions).fetch_all(&mut *connection).await?;
     for (session, holder) in spared {
-        // Whoever took the run over and did not take its lease is counted by the next one, by this name.
+        // A process that took the run over and did not take its lease is counted by the next one, by this name.
         let taken_back = match holder.starts_with(ADOPTED) {
             true => query("UPDATE attache_session SET holder = '' WHERE id = $1 AND holder = $2"),
             false => query(
@@ -99,7 +99,7 @@ pub(super) async fn adopt(connection: &mut Connection, adopt: Adopt<'_>) -> Resu
     let mut orphans = Vec::with_capacity(rows.len());
     for row in rows {
         let session: &str = row.try_get(0)?;
-        // Whoever took it over before neither went on with it nor let it go.
+        // The process that took it over before neither went on with it nor let it go.
         let counted = query(
             "UPDATE attache_run SET adopted = adopted + 1 WHERE session = $1 AND id = $2 AND EXISTS \
              (SELECT 1 FROM attache_session WHERE id = $1 AND leased_until > 1 AND holder LIKE $4 || '%') \

@@ -12,7 +12,7 @@ use crate::sql::error::SqlError;
 use crate::sql::ranges::{beginnings, each};
 use crate::sql::row::{entry, message, number, place};
 
-/// The most messages and entries that are read at a time.
+/// The maximum number of messages and entries that are read at a time.
 const PIECE: i64 = 256;
 
 /// The sessions of a principal in which something was said whose words are not noted yet.

@@ -323,7 +323,7 @@ impl SessionStore for Store {
 
     fn adopt<'a>(&'a self, adopt: Adopt<'a>) -> BoxFuture<'a, Result<Vec<Orphan>, StoreError>> {
         let Adopt { name, holder, now, until, limit, most } = adopt;
-        // Whoever goes on with the run takes the lease under another name.
+        // The driver that goes on with the run takes the lease under another name.
         let (store, name, holder) = (self.clone(), name.to_owned(), format!("{ADOPTED}{holder}"));
         Box::pin(async move {
             let adopted = written(async move {

@@ -11,7 +11,7 @@ use crate::wire::{A2aState, Artifact, Content, Event, Message, Part, Past, Task}
 const DEEPEST: usize = 4_000;
 /// JSON data that is nested deeper is shown as text.
 const DEEPEST_DATA: usize = 48;
-/// The most parts, and the most messages of a history, that are read.
+/// The maximum number of parts, and the maximum number of messages of a history, that are read.
 const MOST: usize = 10_000;
 
 fn text_of(object: Node<'_>, names: &[&str]) -> Option<String> {

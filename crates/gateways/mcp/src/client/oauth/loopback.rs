@@ -13,7 +13,7 @@ use super::McpLoginError;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The time that a browser has for one request.
 const REQUEST: Duration = Duration::from_secs(5);
-/// The most bytes of a request's head.
+/// The maximum number of bytes of a request's head.
 const LARGEST: usize = 16 << 10;
 /// The path of the page.
 const PATH: &str = "/callback";

@@ -33,7 +33,7 @@ pub(super) enum Place {
     Nowhere,
 }
 
-/// Whose turn a message is.
+/// The side whose turn a message is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Side {
     User,
@@ -190,7 +190,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Whose turn it is; `None` if nothing of the message is seen in its place.
+    /// The side whose turn it is; `None` if nothing of the message is seen in its place.
     fn side(&self, at: usize) -> Option<Side> {
         let message = self.messages.get(at)?;
         match (&**message, self.own_place(at)) {
@@ -208,7 +208,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Whose turn it was before.
+    /// The side whose turn it was before.
     fn before(&self, at: usize) -> Option<Side> {
         (0..at).rev().find_map(|before| self.side(before))
     }

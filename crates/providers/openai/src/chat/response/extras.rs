@@ -21,7 +21,7 @@ const IMAGES: &str = "images";
 const AUDIO: &str = "audio";
 /// Samples without a container. (openai.md A.5)
 const BARE_SOUND: &str = "audio/pcm";
-/// The most items of a member that is a list; those behind them are not kept.
+/// The maximum number of items of a member that is a list; those behind them are not kept.
 const MAX_ITEMS: usize = 10_000;
 
 /// True if an opaque part of this kind was a member of an answer that messages of a request do not have.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::wire::Delta;
 use attache_transport::lenient::{Count, Text};
 
-/// The most entries of `reasoning_details`; those behind them are not kept.
+/// The maximum number of entries of `reasoning_details`; those behind them are not kept.
 const MAX_DETAILS: usize = 10_000;
 
 /// The data beside a reasoning part with which it goes back into the member that it came from.

@@ -13,7 +13,7 @@ use super::wire::{self, FUNCTION_CALL, MESSAGE, Part, REASONING};
 use crate::error::{Result, too_many};
 use crate::response::LOGPROBS;
 
-/// The most parts of an item.
+/// The maximum number of parts of an item.
 const MAX_PARTS: usize = 1024;
 
 /// The field that a piece belongs to.

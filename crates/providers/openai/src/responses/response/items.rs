@@ -9,7 +9,7 @@ use super::item::{Field, Item};
 use super::wire;
 use crate::error::{Result, too_many};
 
-/// The most items of an answer.
+/// The maximum number of items of an answer.
 pub(crate) const MAX_ITEMS: usize = 4096;
 
 /// Where a piece belongs.

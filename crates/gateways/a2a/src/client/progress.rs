@@ -7,7 +7,7 @@ use super::gather::Gathered;
 use crate::config::Config;
 use crate::wire::{Content, Message, PROGRESS};
 
-/// The most characters of a word about progress.
+/// The maximum number of characters of a word about progress.
 const LONGEST: usize = 500;
 
 /// Somebody who hears of a call's progress, and the last that was told. It lasts as long as the call, through questions.
