@@ -130,7 +130,7 @@ fn the_last_step_is_a_landing() {
         (outcome.reason, outcome.text.as_str(), outcome.steps),
         (EndReason::MaxSteps, "as far as I got", 4)
     );
-    assert_eq!(roles(&run), "ucrcrcrua", "the notice stands at the tail");
+    assert_eq!(roles(&run), "ucrcrucrua", "each notice stands at the tail: two steps are left, and none");
     assert_eq!(Run::replay(&log).unwrap(), run);
     // A call in spite of it is answered, not executed.
     let stubborn = vec![
