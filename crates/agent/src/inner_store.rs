@@ -6,7 +6,8 @@ use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, S
 use bytes::Bytes;
 
 /// The store of an agent inside a tool. Whoever delivers a result to one of its calls knows the log alone, and has put the
-/// files into the store of the run around it: what its own store lacks is looked for there.
+/// files into the store of the run around it: what its own store lacks is looked for there. Of an id
+/// that both have, the document is that of its own store.
 pub(crate) struct InnerStore {
     pub(crate) own: Arc<dyn DocumentStore>,
     pub(crate) outer: Arc<dyn DocumentStore>,

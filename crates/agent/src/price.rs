@@ -237,7 +237,10 @@ impl Prices {
             return self.price(asked, answered)?.cost(usage);
         }
         parts.iter().try_fold(Money::ZERO, |sum, part| {
-            let cost = self.price(&part.model, part.answered.as_deref())?.cost(&part.usage)?;
+            // Prices may name a model alone, without its provider.
+            let bare = || self.listed(part.answered.as_deref()?);
+            let price = self.price(&part.model, part.answered.as_deref()).or_else(bare)?;
+            let cost = price.cost(&part.usage)?;
             Some(sum.plus(cost))
         })
     }

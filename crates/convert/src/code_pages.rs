@@ -25,9 +25,10 @@ impl Charset {
         match self {
             Self::Web(encoding) => encoding.decode_without_bom_handling(bytes).0,
             Self::Table(table) => {
+                let upper: Vec<char> = table.chars().collect();
                 let characters = bytes.iter().map(|byte| match byte.checked_sub(0x80) {
                     None => char::from(*byte),
-                    Some(at) => table.chars().nth(at.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
+                    Some(at) => upper.get(usize::from(at)).copied().unwrap_or(char::REPLACEMENT_CHARACTER),
                 });
                 Cow::Owned(characters.collect())
             }

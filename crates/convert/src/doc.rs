@@ -158,7 +158,7 @@ impl Reader<'_> {
     fn text(&mut self, mut bytes: &[u8], mut at: usize, is_narrow: bool) {
         if self.in_code() {
             let text = if is_narrow { narrow(bytes) } else { wide(bytes) };
-            if let Some(field) = self.fields.last_mut().filter(|field| !field.has_result)
+            if let Some(field) = self.fields.iter_mut().rfind(|field| !field.has_result)
                 && field.code.len() + text.len() <= eq::MAX_CODE
             {
                 field.code.push_str(&text);
@@ -197,6 +197,9 @@ impl Reader<'_> {
                     && self.cell.len() == field.at
                     && let Some(equation) = eq::shown(&field.code)
                 {
+                    if eq::runs_on(&self.cell, &equation) {
+                        self.cell.push(' ');
+                    }
                     self.cell.push_str(&equation);
                 }
             }

@@ -242,13 +242,13 @@ impl Trend {
         let mut trend = Self::default();
         let mut in_label = false;
         loop {
-            let mut is_name = false;
-            let mut is_text = false;
+            let (mut is_name, mut is_text, mut is_style) = (false, false, false);
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
                     "name" => is_name = true,
                     "trendlineType" => trend.kind = one_line(&tag.attr("val").unwrap_or_default()),
                     "trendlineLbl" => in_label = true,
+                    "txPr" => is_style = true,
                     "p" if !trend.label.is_empty() => trend.label.push_str("; "),
                     "t" | "v" => is_text = in_label,
                     _ => {}
@@ -259,7 +259,9 @@ impl Trend {
             if xml.depth() <= outside {
                 return Ok(trend);
             }
-            if is_name {
+            if is_style {
+                xml.skip()?;
+            } else if is_name {
                 trend.name = one_line(&xml.text(MAX_TEXT)?);
             } else if is_text && trend.label.len() < MAX_TEXT {
                 trend.label.push_str(&one_line(&xml.text(MAX_TEXT)?));

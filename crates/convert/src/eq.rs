@@ -7,6 +7,12 @@ pub(crate) const MAX_CODE: usize = 4 << 10;
 /// Arguments inside each other.
 const MAX_DEPTH: usize = 20;
 
+/// True if a number in the text would go on in the formula behind it.
+pub(crate) fn runs_on(text: &str, formula: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit();
+    text.ends_with(digit) && formula.starts_with(digit)
+}
+
 /// The text that a field shows by these instructions; `None` unless it is an equation.
 pub(crate) fn shown(code: &str) -> Option<String> {
     let (name, rest) = code.trim_start().split_at_checked(2)?;
@@ -44,6 +50,9 @@ impl Reader<'_> {
                     match self.peek() {
                         Some(c) if c.is_ascii_alphabetic() && depth < MAX_DEPTH => {
                             let function = self.function(depth);
+                            if runs_on(&text, &function) {
+                                text.push(' ');
+                            }
                             text.push_str(&function);
                         }
                         // All fields may have a format, and readings a font.

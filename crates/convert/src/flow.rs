@@ -1,7 +1,7 @@
 //! Running text: paragraphs, headings, lists and tables, one after the other and inside each other.
 
 use crate::output::Output;
-use crate::table;
+use crate::{eq, table};
 
 /// Columns and rows that one cell may span.
 const MAX_SPAN: usize = 1000;
@@ -102,6 +102,19 @@ impl<'o> Flow<'o> {
     /// True if a paragraph has no more than blank space at its end, so that more of it means nothing.
     pub(crate) fn ends_blank(&self) -> bool {
         self.paragraph.is_empty() || self.paragraph.ends_with([' ', '\n'])
+    }
+
+    /// Adds a formula. One that begins with a digit stands apart from a number before it: 2 and a half is not 21 halves.
+    pub(crate) fn formula(&mut self, formula: &str) {
+        if eq::runs_on(&self.paragraph, formula) {
+            self.text(" ");
+        }
+        self.text(formula);
+    }
+
+    /// True if a number may go on at the end of the paragraph.
+    pub(crate) fn ends_in_digit(&self) -> bool {
+        self.paragraph.ends_with(|c: char| c.is_ascii_digit())
     }
 
     /// The length of the paragraph so far, in bytes.

@@ -57,7 +57,7 @@ pub(crate) fn open_package(bytes: &Bytes, limits: &Limits, clock: Clock) -> Resu
         (Some(2..=4), Some(2)) => {
             let key = Standard::of(&info, clock)?;
             let mut content = content()?;
-            key.decrypt(content.get_mut(HEAD..).unwrap_or_default());
+            key.decrypt(content.get_mut(HEAD..).unwrap_or_default(), clock)?;
             content
         }
         _ => return Err(UNSUPPORTED),

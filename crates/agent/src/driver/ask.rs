@@ -130,8 +130,14 @@ pub(super) fn ask<'a>(
                                 }
                             }
                             Err(stop) => {
-                                if matches!(stop, Stop::Interrupted(..)) && error.usage().is_some() {
-                                    break Err(error);
+                                if error.usage().is_some() {
+                                    if matches!(stop, Stop::Interrupted(..)) {
+                                        break Err(error);
+                                    }
+                                    let failed = driver.failed(interrupt, error, String::new(), None, None);
+                                    if let Some(told) = Box::pin(failed).await.0 {
+                                        yield Ok(driver.event(*told));
+                                    }
                                 }
                                 yield Err(stop);
                                 return;
@@ -337,7 +343,11 @@ impl Driver {
     /// The tokens of a request that failed, where its provider counted them, and their cost, where it is known.
     fn spent_on<'e>(&self, error: &'e ProviderError) -> Option<(&'e Usage, Option<Money>)> {
         let usage = error.usage()?;
-        Some((usage, self.cost_of(None, usage, error.usage_by_model())))
+        // Such a request may have ended before its provider named both counts.
+        let mut counted = usage.clone();
+        counted.input_tokens.get_or_insert(0);
+        counted.output_tokens.get_or_insert(0);
+        Some((usage, self.cost_of(None, &counted, error.usage_by_model())))
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

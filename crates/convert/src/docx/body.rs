@@ -133,8 +133,9 @@ impl<'o, 'p> Body<'o, 'p> {
                 Node::End => return Ok(()),
                 Node::Open(tag) => self.open(&tag),
                 Node::Text(text) => {
-                    if self.in_code
-                        && let Some(field) = self.fields.last_mut()
+                    // The result of a field inside the instructions of another one is part of these.
+                    if (self.in_code || self.in_text && !self.hidden)
+                        && let Some(field) = self.fields.iter_mut().rfind(|field| field.is_open)
                         && field.code.len() + text.len() <= eq::MAX_CODE
                     {
                         field.code.push_str(&text);
@@ -254,7 +255,12 @@ impl<'o, 'p> Body<'o, 'p> {
             "commentReference" => self.note("comment", tag),
             "docPr" => self.picture(tag),
             // A word that is drawn, such as a watermark.
-            "textpath" => self.flow.text(&one_line(&tag.attr("string").unwrap_or_default())),
+            "textpath" => {
+                let words = one_line(&tag.attr("string").unwrap_or_default());
+                if !words.is_empty() {
+                    self.flow.text(&format!(" {words} "));
+                }
+            }
             "blip" | "imagedata" => self.flow.output.not_shown("image"),
             "OLEObject" if tag.attr("Type").is_some_and(|kind| kind == "Link") => {
                 self.flow.output.not_shown("linked document");
@@ -419,7 +425,7 @@ impl<'o, 'p> Body<'o, 'p> {
             && !self.hidden
             && let Some(equation) = eq::shown(&field.code)
         {
-            self.flow.text(&equation);
+            self.flow.formula(&equation);
         }
     }
 

@@ -33,7 +33,10 @@ impl Math {
             around.children += 1;
             flow.text(between(&around.name, around.children));
         }
-        if matches!(name, b"msqrt" | b"mroot") {
+        if name == b"mfrac" && flow.ends_in_digit() {
+            flow.text(" ");
+        }
+        if name == b"msqrt" {
             flow.text("√");
         }
         self.open.push(Element { name: name.to_vec(), children: 0, at: flow.len() });
@@ -44,6 +47,9 @@ impl Math {
         let Some(at) = self.open.iter().rposition(|element| element.name == name) else { return };
         self.open.truncate(at + 1);
         let Some(element) = self.open.pop() else { return };
+        if element.name == b"mroot" && element.children > 1 {
+            flow.text(")");
+        }
         let parts = self.open.last().is_some_and(|around| has_parts(&around.name));
         if parts || element.name == b"msqrt" {
             let mut text = flow.take();
@@ -68,7 +74,7 @@ fn between(name: &[u8], child: usize) -> &'static str {
         (b"msup" | b"mover", 2) | (b"msubsup" | b"munderover", 3) => "^",
         (b"msub" | b"munder" | b"msubsup" | b"munderover", 2) => "_",
         // The degree of a root.
-        (b"mroot", 2) => "^1/",
+        (b"mroot", 2) => "^(1/",
         (b"mtr" | b"mlabeledtr", 2..) => ", ",
         (b"mtable", 2..) => "; ",
         _ => "",

@@ -151,7 +151,12 @@ pub(super) fn read(
                 }
                 _ => {}
             },
-            Node::End => break,
+            Node::End => {
+                if in_sheet {
+                    grid.finish(output);
+                }
+                break;
+            }
             _ => {}
         }
         if skip {

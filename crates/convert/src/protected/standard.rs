@@ -7,6 +7,9 @@ use crate::ConvertError;
 use crate::fields::{place_at, u32_at};
 use crate::guarded::Clock;
 
+/// The bytes between two looks at the clock.
+const PIECE: usize = 1 << 16;
+
 /// How often the password is hashed.
 const SPINS: u32 = 50_000;
 
@@ -49,7 +52,11 @@ impl Standard {
         if its_hash.starts_with(&Hash::Sha1.of(&[&input])) { Ok(Self(aes)) } else { Err(LOCKED) }
     }
 
-    pub(super) fn decrypt(&self, content: &mut [u8]) {
-        self.0.each(content);
+    pub(super) fn decrypt(&self, content: &mut [u8], clock: Clock) -> Result<(), ConvertError> {
+        for piece in content.chunks_mut(PIECE) {
+            clock.check()?;
+            self.0.each(piece);
+        }
+        Ok(())
     }
 }

@@ -207,6 +207,9 @@ impl<'o> Document<'o> {
     }
 
     pub(super) fn flush(&mut self) {
+        if self.group.kind == Kind::Instructions {
+            self.instructions.decode(self.font_charset().unwrap_or(self.charset));
+        }
         if self.pending.is_empty() {
             return;
         }
@@ -215,7 +218,7 @@ impl<'o> Document<'o> {
             self.flow.text("^");
         }
         let font = self.fonts.get(&self.group.font);
-        let charset = font.and_then(|font| font.code_page.or_else(|| charsets::of_font(font.charset)));
+        let charset = self.font_charset();
         let text = match font {
             Some(Font { charset: charsets::SYMBOL, name, .. }) => charsets::symbols(name, &bytes).into(),
             _ => charset.unwrap_or(self.charset).decode(&bytes),
@@ -225,6 +228,12 @@ impl<'o> Document<'o> {
         }
         self.flow.output.unreadable(&text);
         self.flow.text(&text);
+    }
+
+    /// The charset of the font, if that tells it.
+    fn font_charset(&self) -> Option<Charset> {
+        let font = self.fonts.get(&self.group.font)?;
+        font.code_page.or_else(|| charsets::of_font(font.charset))
     }
 
     /// Takes the charset of a code page; whether it is known.
@@ -258,7 +267,7 @@ impl<'o> Document<'o> {
             (None, _) => String::from_utf16_lossy(&[unit]),
         };
         if is_code {
-            self.instructions.push(&text, self.charset);
+            self.instructions.push(&text, self.font_charset().unwrap_or(self.charset));
             return;
         }
         self.flow.output.unreadable(&text);

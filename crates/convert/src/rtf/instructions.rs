@@ -25,7 +25,8 @@ impl Instructions {
         }
     }
 
-    fn decode(&mut self, charset: Charset) {
+    /// Decodes the bytes that wait, before another charset holds.
+    pub(super) fn decode(&mut self, charset: Charset) {
         let bytes = std::mem::take(&mut self.bytes);
         if self.text.len() < MAX_CODE {
             self.text.push_str(&charset.decode(&bytes));

@@ -194,11 +194,16 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             document.skip();
         }
         "fftype" | "ffres" | "ffdefres" => document.form.set(word, value),
-        "fldrslt" => {
+        // The result of a field inside the instructions of another one is part of these.
+        "fldrslt" if document.group.kind != Kind::Instructions => {
             let shown = std::mem::take(&mut document.form).shown(document.charset);
             document.text(&shown);
             let instructions = std::mem::take(&mut document.instructions);
             if let Some(equation) = eq::shown(&instructions.finish(document.charset)) {
+                document.flush();
+                if equation.starts_with(|c: char| c.is_ascii_digit()) && document.flow.ends_in_digit() {
+                    document.text(" ");
+                }
                 document.text(&equation);
             }
         }

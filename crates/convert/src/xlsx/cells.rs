@@ -95,7 +95,14 @@ impl Cells<'_> {
                 return Ok(());
             }
             let mut wanted = None;
-            match xml.next()? {
+            let node = match xml.next() {
+                Ok(node) => node,
+                Err(stop) => {
+                    grid.finish(output);
+                    return Err(stop);
+                }
+            };
+            match node {
                 Node::Open(tag) => match tag.name() {
                     "row" => {
                         let number = tag.number("r").unwrap_or(row.number + 1).clamp(1, MAX_ROWS);
@@ -141,7 +148,10 @@ impl Cells<'_> {
                     }
                     _ => {}
                 },
-                Node::End => return Ok(()),
+                Node::End => {
+                    grid.finish(output);
+                    return Ok(());
+                }
                 _ => {}
             }
             match wanted {

@@ -29,7 +29,8 @@ fn chart(series: &str) -> String {
 
 const LINEAR: &str = "<c:trendline><c:name>Forecast</c:name><c:trendlineType val='linear'/><c:forward val='1'/>\
     <c:dispRSqr val='1'/><c:dispEq val='1'/><c:trendlineLbl><c:layout/><c:tx><c:rich><a:p><a:r><a:t>y = 10x</a:t></a:r></a:p>\
-    <a:p><a:r><a:t>R² = 1</a:t></a:r></a:p></c:rich></c:tx><c:numFmt formatCode='General'/></c:trendlineLbl></c:trendline>";
+    <a:p><a:r><a:t>R² = 1</a:t></a:r></a:p></c:rich></c:tx><c:numFmt formatCode='General'/>\
+    <c:txPr><a:p><a:pPr/></a:p></c:txPr></c:trendlineLbl></c:trendline>";
 
 #[test]
 fn trend_lines_are_named_and_are_no_values() {

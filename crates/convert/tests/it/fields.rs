@@ -25,21 +25,33 @@ fn equations_in_fields_of_word_documents_are_read() {
         field(&(code(" PAGE ") + &mark("separate") + &run("7"))),
         run(" "),
         field(&(code(" EQ 1 ") + &mark("separate") + &run("shown"))),
+        run(", 2"),
+        field(&code(r" EQ \f(1,2) ")),
+        run(" "),
+        field(
+            &(code(r" EQ 3\f(") + &field(&(code(" REF a ") + &mark("separate") + &run("3"))) + &code(",4) ")),
+        ),
     ];
     let hidden = "<w:r><w:rPr><w:vanish/></w:rPr><w:fldChar w:fldCharType='end'/></w:r>";
     let hidden = mark("begin") + &code(r" EQ \f(3,4)") + hidden;
     let body = format!("<w:p>{}{hidden}</w:p>", body.concat());
-    assert_eq!(read(DOCX, docx(&body, &[])).text, "Add 1/2 cup of 漢字, page 7 shown\n");
+    assert_eq!(read(DOCX, docx(&body, &[])).text, "Add 1/2 cup of 漢字, page 7 shown, 2 1/2 3 3/4\n");
 }
 
 #[test]
 fn equations_in_fields_of_rtf_are_read() {
-    let rtf = r#"{\rtf1\ansi Add {\field{\*\fldinst { EQ \\f(1,2) }}{\fldrslt }} cup of
+    let rtf = r#"{\rtf1\ansi{\fonttbl{\f0 A;}{\f1\fcharset128 B;}}Add {\field{\*\fldinst { EQ \\f(1,2) }}{\fldrslt }} cup of
         {\field{\*\fldinst { EQ \\* jc3 \\* "Font:X" \\o\\al(\\s\\up 10(\u12363\'3f),\u28450\'3f\u23383\'3f)}}{\fldrslt {}}},
         page {\field{\*\fldinst PAGE}{\fldrslt 7}}{\v {\field{\*\fldinst EQ 5}{\fldrslt }}}
-        {\field{\*\fldinst IF {\field{\*\fldinst EQ 6}{\fldrslt 6}} = 6}{\fldrslt yes}}\par end}"#;
+        {\field{\*\fldinst IF {\field{\*\fldinst EQ 6}{\fldrslt 6}} = 6}{\fldrslt yes}}
+        2{\field{\*\fldinst EQ \\f(1,2)}{\fldrslt }}
+        {\field{\*\fldinst EQ \\f({\field{\*\fldinst REF a}{\fldrslt 3}},4)}{\fldrslt }}
+        {\field{\*\fldinst {\f1 EQ \\o(x,\'8a\'bf)}}{\fldrslt }}\par end}"#;
     let text = read("application/rtf", rtf.to_owned().into_bytes()).text;
-    assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), "Add 1/2 cup of 漢字, page 7 yes end");
+    assert_eq!(
+        text.split_whitespace().collect::<Vec<_>>().join(" "),
+        "Add 1/2 cup of 漢字, page 7 yes 2 1/2 3/4 漢 end"
+    );
 }
 
 #[test]
@@ -47,11 +59,11 @@ fn boxes_of_old_rtf_and_drawn_words_are_read() {
     let rtf = r"{\rtf1{\*\do\dobxpage\dobypage\dptxbx{\dptxbxtext\pard Boxed\par}\dpx0\dpy0}Text\par}";
     assert_eq!(read("application/rtf", rtf.to_owned().into_bytes()).text, "Boxed\nText\n");
     let header = "<w:hdr><w:p><w:r><w:pict><v:shapetype><v:textpath on='t'/></v:shapetype>\
-        <v:shape><v:textpath style='x' string='DRAFT &amp; secret'/></v:shape></w:pict></w:r></w:p></w:hdr>";
+        <v:shape><v:textpath style='x' string='DRAFT &amp; secret'/></v:shape></w:pict></w:r><w:r><w:t>Acme</w:t></w:r></w:p></w:hdr>";
     let body = "<w:p><w:r><w:t>Offer</w:t></w:r></w:p>";
     assert_eq!(
         read(DOCX, docx(body, &[("header", "header1.xml", header)])).text,
-        "Offer\n[header: DRAFT & secret]\n"
+        "Offer\n[header: DRAFT & secret Acme]\n"
     );
 }
 
@@ -69,7 +81,9 @@ fn formulas_of_html_keep_what_their_places_say() {
              <annotation encoding='application/x-tex'>\\int_0^{10} x</annotation></semantics>",
             "∫_0^10x",
         ),
-        ("<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt><mroot><mi>y</mi><mn>3</mn></mroot>", "√(x+1)√y^1/3"),
+        ("<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt><mroot><mi>y</mi><mn>3</mn></mroot>", "√(x+1)y^(1/3)"),
+        ("<mn>2</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "2 1/2"),
+        ("<mroot><mn>8</mn><mn>3</mn></mroot>", "8^(1/3)"),
         (
             "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>2</mn></mtd></mtr></mtable>",
             "1, 0; 2",

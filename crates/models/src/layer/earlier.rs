@@ -13,7 +13,14 @@ impl Earlier {
     /// Adds an attempt of `model` that failed. Counts that its provider did not report add nothing.
     pub(super) fn add_failed(&mut self, model: &str, error: &ProviderError) {
         if let Some(usage) = error.usage() {
-            self.add(ModelUsage::new(model, usage.clone()), error.usage_by_model());
+            let mut counted = usage.clone();
+            counted.input_tokens.get_or_insert(0);
+            counted.output_tokens.get_or_insert(0);
+            self.usage.add(usage);
+            match error.usage_by_model() {
+                [] => self.parts.push(ModelUsage::new(model, counted)),
+                parts => self.parts.extend_from_slice(parts),
+            }
         }
     }
 

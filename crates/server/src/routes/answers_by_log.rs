@@ -42,9 +42,10 @@ impl Answers {
         let mut asked: Vec<ToolCallId> = Vec::new();
         let mut told: HashMap<MessageId, u32> = HashMap::new();
         for entry in &stored.entries {
-            if let Some(call) = submitted(entry).filter(|call| !asked.contains(call))
+            if let Some(call) = submitted(entry)
                 && let Stand::AsksClient(stops) = Stand::of(&run)
                 && stops.contains(call)
+                && stops.iter().any(|stop| !asked.contains(stop))
             {
                 let number = answers.last();
                 for reply in replies(&run, run.history()) {

@@ -296,8 +296,8 @@ impl Folder {
 
     /// Removes a file, and yields its size; `None` if it is not there, or not the one that was `written` then.
     pub(super) fn remove(&self, path: &Path, written: Option<SystemTime>) -> Result<Option<u64>, StoreError> {
-        // A count of the files meanwhile would not hold this one, and have it subtracted once more. The lock on the count is
-        // taken before the turn, as there.
+        // A count made meanwhile would leave this one out already, and it would then be subtracted once more. The lock on the
+        // count is taken before the turn, as there.
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = self.lock()?;
         // A folder of the network tells the time of a file anew to whoever opens it.

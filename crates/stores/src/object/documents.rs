@@ -188,8 +188,7 @@ impl ObjectDocumentStore {
             let link = self.names.new_link(&id_hash, &copy);
             self.backend.put(&link, link_text(id, &content, bytes.len())).await?;
             // A collection may have marked the copy before it could see the link; and somebody may have put other bytes
-            // under this id. A writer that looks after it has written sees the other
-            // one, or is seen by it.
+            // under this id. A writer that looks after it has written sees the other, or is seen by it.
             found = self.look(&id_hash, &content).await?;
             let conflict = found.refuse_conflict(id, &content);
             if conflict.is_err() {
