@@ -9,7 +9,7 @@ use attache_core::{Document, DocumentStore, ToolCallId};
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, What, lighten};
-use super::log::{Stand, give_content, images, told};
+use super::log::{Stand, give_content, images, left_by, told};
 use super::origins::Origins;
 use super::run::Live;
 use super::runs::Runs;
@@ -216,22 +216,22 @@ impl Follower {
         self.read += entries.len();
         let mut news = Vec::new();
         for entry in entries {
+            if let Some(part) = self.part.as_mut().filter(|part| part.before > 0)
+                && let Some(stops) = left_by(self.log.run(), entry, &part.asked)
+            {
+                (part.before, part.asked) = (part.before - 1, stops);
+                news.clear();
+                self.view = View::default();
+            }
             for mut entry in told(&mut self.log, entry, self.origins.as_mut()) {
                 give_content(&mut entry, images);
                 self.last = entry.seq;
                 self.view.add(&entry);
                 news.push(entry);
             }
-            match self.pauses() {
-                None => {}
-                Some(0) => {
-                    self.pause(&mut news);
-                    break;
-                }
-                Some(_) => {
-                    news.clear();
-                    self.view = View::default();
-                }
+            if self.asks_anew() {
+                self.pause(&mut news);
+                break;
             }
         }
         news
@@ -281,18 +281,12 @@ impl Follower {
         self.close(What::Event(event), news);
     }
 
-    /// The number of answers that are still to come before the one that is told, if another one has come to its end.
-    fn pauses(&mut self) -> Option<u32> {
-        let part = self.part.as_mut()?;
-        let Stand::AsksClient(calls) = Stand::of(self.log.run()) else { return None };
+    /// True if the answer that is told has come to a place where the run asks its client anew.
+    fn asks_anew(&self) -> bool {
+        let Some(part) = self.part.as_ref().filter(|part| part.before == 0) else { return false };
+        let Stand::AsksClient(calls) = Stand::of(self.log.run()) else { return false };
         let mut news = calls.iter().filter(|call| !part.asked.contains(call)).peekable();
-        if news.peek().is_none() || !news.all(|call| self.view.asks_for(std::slice::from_ref(call))) {
-            return None;
-        }
-        part.asked = calls;
-        let before = part.before;
-        part.before = before.saturating_sub(1);
-        Some(before)
+        news.peek().is_some() && news.all(|call| self.view.asks_for(std::slice::from_ref(call)))
     }
 
     /// Tells that the client is to answer.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Action, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run, Waiting};
+use attache_agent::{Action, Disposition, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run, Waiting};
 use attache_core::{Document, DocumentStore, Message, ToolCallId};
 
 use super::entry::{Entry, What, lighten};
@@ -35,6 +35,18 @@ impl Stand {
         let asked: Vec<_> = calls.into_iter().map(|call| call.id).filter(|id| !waits(id)).collect();
         if asked.is_empty() { Self::Waits } else { Self::AsksClient(asked) }
     }
+}
+
+/// The calls at which a run stood for its client, if an entry leaves that place with the result of one of them, also one of
+/// an agent inside: an answer ended there. It did not if all of them were `asked` before the last one began.
+pub(crate) fn left_by(run: &Run, entry: &LogEntry, asked: &[ToolCallId]) -> Option<Vec<ToolCallId>> {
+    let EntryKind::ToolOutcome(told) = &entry.kind else { return None };
+    if told.disposition != Disposition::Submitted {
+        return None;
+    }
+    let Stand::AsksClient(stops) = Stand::of(run) else { return None };
+    let is_new = stops.iter().any(|stop| !asked.contains(stop));
+    (is_new && stops.contains(&told.call_id)).then_some(stops)
 }
 
 /// The run so far by its log, and the number of the last event.

@@ -22,7 +22,7 @@ mod viewer;
 pub(crate) use entry::{Broken, Entry, What, is_reply_of};
 pub(crate) use event_buffer::Bounds;
 pub(crate) use follow::{Follower, LOG, Next};
-pub(crate) use log::{Stand, failure, so_far};
+pub(crate) use log::{Stand, failure, left_by, so_far};
 pub(crate) use origins::Origins;
 pub(crate) use run::{Live, NewRun, Parking};
 pub use run_rules::OnDisconnect;

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_agent::{Disposition, Entry, EntryKind, Run};
+use attache_agent::Run;
 use attache_core::{Message, MessageId, ToolCall, ToolCallId, Usage};
 
 use super::runs_by_log::Stored;
 use crate::dialect::usage;
 use crate::fault::Fault;
-use crate::live::{Stand, is_reply_of};
+use crate::live::{Stand, is_reply_of, left_by};
 
 /// The answers that a run gave so far. Each but the last one ends where the run stopped for its client: for calls of its own,
 /// or of agents inside its tools.
@@ -42,11 +42,7 @@ impl Answers {
         let mut asked: Vec<ToolCallId> = Vec::new();
         let mut told: HashMap<MessageId, u32> = HashMap::new();
         for entry in &stored.entries {
-            if let Some(call) = submitted(entry)
-                && let Stand::AsksClient(stops) = Stand::of(&run)
-                && stops.contains(call)
-                && stops.iter().any(|stop| !asked.contains(stop))
-            {
+            if let Some(stops) = left_by(&run, entry, &asked) {
                 let number = answers.last();
                 for reply in replies(&run, run.history()) {
                     told.entry(reply.id().clone()).or_insert(number);
@@ -107,12 +103,4 @@ impl Answers {
 
 fn replies<'m>(run: &Run, messages: &'m [Arc<Message>]) -> impl Iterator<Item = &'m Arc<Message>> {
     messages.iter().filter(move |message| is_reply_of(run.id(), message))
-}
-
-/// The call whose result somebody gave, also one of an agent inside.
-fn submitted(entry: &Entry) -> Option<&ToolCallId> {
-    match &entry.kind {
-        EntryKind::ToolOutcome(told) if told.disposition == Disposition::Submitted => Some(&told.call_id),
-        _ => None,
-    }
 }
