@@ -100,6 +100,43 @@ async fn a_response_that_stops_for_a_call_inside_an_agent_has_a_number_of_its_ow
     assert_eq!(one.get(&format!("/v1/responses/{first}~4")).await.status(), StatusCode::NOT_FOUND);
 }
 
+// A36, A59: a client may answer the calls of two agents one by one. Each response that asks something new is one of its own.
+#[tokio::test(start_paused = true)]
+async fn responses_to_some_of_the_calls_inside_agents_have_numbers_of_their_own() {
+    let person = || Turn::call("person", json!({}));
+    let clerks = clerk_with("One").and_call("clerk", json!({"task": "Two"}));
+    let yes = || Turn::text("They said yes.");
+    let stage =
+        Stage::new([clerks, person(), person(), person(), person(), yes(), yes(), Turn::text("Done.")]);
+    let [one, other] = nodes(&stage, &Arc::new(Semaphore::new(0)));
+    let open = |response: &Value| {
+        let output = response["output"].as_array().unwrap().iter();
+        let called = output.filter(|item| item["type"] == "function_call");
+        called.map(|call| call["call_id"].clone()).collect::<Vec<_>>()
+    };
+    let first = respond(&one, &body("/v1/responses", None)).await;
+    let id = first["id"].as_str().unwrap().to_owned();
+    let [a, b] = open(&first).try_into().unwrap();
+    let mut before = first["id"].clone();
+    for (number, call) in [("~1", &a), ("~2", &b)] {
+        let mut request = body("/v1/responses", Some((call, "person")));
+        request["previous_response_id"] = before;
+        let told = respond(&one, &request).await;
+        assert_eq!(told["id"], format!("{id}{number}").as_str(), "{told}");
+        assert_eq!(open(&told).len(), 2, "{told}");
+        before = told["id"].clone();
+        for node in [&one, &other] {
+            let seen = node.got(&format!("/v1/responses/{id}{number}")).await;
+            assert_eq!((seen["status"].as_str(), open(&seen)), (Some("completed"), open(&told)), "{number}");
+        }
+    }
+}
+
+/// A call of the clerk with a task.
+fn clerk_with(task: &str) -> Turn {
+    Turn::call("clerk", json!({"task": task}))
+}
+
 // A36: whoever looks at a response from another node sees it alone, and nothing of the answers before and behind it.
 #[tokio::test]
 async fn a_response_between_two_calls_inside_an_agent_is_followed_from_another_node() {
