@@ -85,6 +85,11 @@ async fn tokens_are_priced_as_the_model_that_used_them() {
     // The second model is asked although nobody counted the first one's tokens.
     let uncounted = Turn::empty().then_error(ErrorKind::Overloaded);
     assert_eq!(cost(switching(uncounted.clone(), "dear/b", said())).await, (10.0, 0));
+    // It broke off before its provider named what it had said.
+    let mut half = Usage::default();
+    half.input_tokens = Some(1_000_000);
+    let half = Turn::empty().costing(half).then_error(ErrorKind::Overloaded);
+    assert_eq!(cost(switching(half, "dear/b", said())).await, (11.0, 0));
     // Both failed, or the second one in its middle.
     assert_eq!(cost(switching(lost(), "dear/b", lost())).await, (11.0, 0));
     let broken = million(Turn::text("so far").then_error(ErrorKind::Network));
