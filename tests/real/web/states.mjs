@@ -108,6 +108,7 @@ scenarios.chats_of_all_days_are_in_the_list = async (context) => {
   assert.deepEqual(await groups(), [['Today', 2], ['Yesterday', 1], ['Last 7 days', 2], ['Earlier', 205]]);
   // Words are looked for in all of them, also in those that are not shown.
   await page.reload();
+  await rows.first().waitFor();
   await list.getByRole('searchbox').fill('harbour');
   await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
   await rows.getByText('About the harbour').waitFor();
