@@ -10,7 +10,7 @@ use crate::guarded::Clock;
 /// The bytes between two looks at the clock.
 const PIECE: usize = 1 << 16;
 
-/// How often the password is hashed.
+/// The number of times that the password is hashed.
 const SPINS: u32 = 50_000;
 
 /// The numbers of SHA-1 and of AES with keys of 128, 192 and 256 bits.
