@@ -14,7 +14,7 @@ mod environment;
 mod files;
 mod fuzz;
 mod gate;
-mod house;
+mod layers;
 mod mutants;
 mod programs;
 mod release;

@@ -34,13 +34,14 @@ struct Program {
 /// Runs the tests that cargo runs with these arguments, doc tests apart, and tells of all that fail.
 pub(crate) fn run(arguments: &[&str], variables: &[(String, String)]) -> Result<(), Failure> {
     let programs = ask(arguments, variables)?;
-    let (mut alone, mut others) = (Vec::new(), Vec::new());
+    let mut counted = Vec::new();
     for program in programs {
-        let is_alone = program.tests()? <= 1;
-        (if is_alone { &mut alone } else { &mut others }).push(program);
+        counted.push((program.tests()? > 1, program));
     }
+    // Those with one test use one processor; the others fill what they leave idle.
+    counted.sort_by_key(|(many, _)| *many);
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let mut told = run_all(alone, others, processors);
+    let mut told = run_all(counted.into_iter().map(|(_, program)| program).collect(), processors);
     told.sort_by_key(|(_, tenths, _)| std::cmp::Reverse(*tenths));
     report(&format!("\n{} programs of tests; the slowest:", told.len()));
     for (name, tenths, _) in told.iter().take(SLOWEST) {
@@ -142,19 +143,17 @@ impl Program {
     }
 }
 
-/// Runs those that are alone, as many at once as there are processors, and the others one after the other as soon as a
-/// processor has nothing else to do: the last of the former may take a minute. Shows the output of each when it has
-/// ended, and yields its title, the tenths of seconds that it took, and whether it passed.
-fn run_all(alone: Vec<Program>, others: Vec<Program>, processors: usize) -> Vec<(String, u64, bool)> {
-    let alone = Mutex::new(alone.into_iter());
-    let others = Mutex::new(Some(others));
+/// Runs them in their order, as many at once as there are processors: a program waits for servers, disks and its own
+/// threads for a third of its time. Shows the output of each when it has ended, and yields its title, the tenths of
+/// seconds that it took, and whether it passed.
+fn run_all(programs: Vec<Program>, processors: usize) -> Vec<(String, u64, bool)> {
+    let programs = Mutex::new(programs.into_iter());
     let told = Mutex::new(Vec::new());
-    let next = || alone.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let rest = || others.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let next = || programs.lock().unwrap_or_else(PoisonError::into_inner).next();
     thread::scope(|scope| {
         for _ in 0..processors {
             scope.spawn(|| {
-                for program in iter::from_fn(next).chain(iter::once_with(rest).flatten()) {
+                for program in iter::from_fn(next) {
                     let started = Instant::now();
                     let title = program.title();
                     // If it hangs, this is all that is known of it.

@@ -89,12 +89,12 @@ pub(crate) fn new_provider(name: &str) -> Result<(), Failure> {
     for (file, mark) in [
         ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
         ("Cargo.toml", "attache-cohere = { path = \"crates/providers/cohere\", version = \"0.1.0\" }\n"),
-        ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
+        ("xtask/src/layers.rs", "    \"attache-cohere\",\n"),
     ] {
         extend(&root().join(file), mark, &name)?;
     }
     report(&format!(
-        "{} files under crates/providers/{plain}, a member of the workspace and of the rules of the house.\n\
+        "{} files under crates/providers/{plain}, a member of the workspace and of the rules of the layers.\n\
          It compiles, and speaks the API of the example until you write yours. Its tests pass once the table of models\n\
          says when you looked at the vendor's page (`checked`): cargo test -p attache-{plain}\n\n\
          What to change, in the order of docs/guide/your-own-provider.md:\n\
@@ -291,7 +291,7 @@ mod tests {
     fn the_lines_that_a_new_crate_stands_behind_are_there() {
         for (file, mark) in [
             ("Cargo.toml", "    \"crates/providers/cohere\",\n"),
-            ("xtask/src/house.rs", "    \"attache-cohere\",\n"),
+            ("xtask/src/layers.rs", "    \"attache-cohere\",\n"),
         ] {
             assert!(fs::read_to_string(root().join(file)).unwrap().contains(mark), "{file}");
         }

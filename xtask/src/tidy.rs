@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Failure;
-use crate::{circles, citations, docs, house, sentences, wires};
+use crate::{circles, citations, docs, layers, sentences, wires};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     problems.extend(definitions(&text).map(|line| format!("the facade defines something: {line}")));
     problems.extend(circles::problems(root)?);
     problems.extend(wires::problems(root)?);
-    problems.extend(house::problems()?);
+    problems.extend(layers::problems()?);
     if problems.is_empty() { Ok(()) } else { Err(format!("tidy found:\n  {}", problems.join("\n  "))) }
 }
 

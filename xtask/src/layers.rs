@@ -1,5 +1,5 @@
-//! The rules of the house: who may know whom. Each rule is a sentence of docs/ARCHITECTURE.md. They ask cargo for the
-//! whole trees, which may need a network, so they are a task and no test.
+//! The rules of the layers: which crate may depend on which. Each rule is a sentence of docs/ARCHITECTURE.md. They ask
+//! cargo for the whole trees, which may need a network, so they are a task and no test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
