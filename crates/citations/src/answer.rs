@@ -1,4 +1,9 @@
-//! The parts of an answer: code, addresses, paragraphs.
+//! The parts of an answer: code, addresses, names of files, paragraphs.
+
+use std::collections::BTreeSet;
+
+/// The maximum number of bytes of a name of a file that is looked for.
+const LONGEST_NAME: usize = 255;
 
 /// The parts of an answer that are known before its words are read.
 #[derive(Debug, Default)]
@@ -7,6 +12,8 @@ pub(crate) struct Parts {
     pub(crate) code: Vec<(usize, usize)>,
     /// Addresses, in order.
     pub(crate) urls: Vec<(usize, usize)>,
+    /// Names of files that were shown, in order.
+    names: Vec<(usize, usize)>,
     /// The start of each paragraph.
     paragraphs: Vec<usize>,
 }
@@ -38,6 +45,15 @@ impl Parts {
         parts
     }
 
+    /// Learns which files the answer may name.
+    pub(crate) fn learn<'n>(&mut self, text: &str, files: impl Iterator<Item = &'n str>) {
+        let files = files.filter(|file| file.contains('.') && file.len() <= LONGEST_NAME);
+        for file in files.collect::<BTreeSet<_>>() {
+            self.names.extend(text.match_indices(file).map(|(at, file)| (at, at + file.len())));
+        }
+        self.names.sort_unstable();
+    }
+
     /// The number of the paragraph of a place.
     pub(crate) fn paragraph(&self, at: usize) -> usize {
         self.paragraphs.partition_point(|start| *start <= at)
@@ -49,6 +65,10 @@ impl Parts {
 
     pub(crate) fn is_url(&self, at: usize) -> bool {
         holds(&self.urls, at)
+    }
+
+    pub(crate) fn is_name(&self, at: usize) -> bool {
+        holds(&self.names, at)
     }
 }
 

@@ -62,7 +62,8 @@ pub(crate) fn unit_before(before: &str, from: usize) -> Option<(Option<Unit>, u3
         .trim_end_matches(|char: char| char.is_alphabetic() || matches!(char, '€' | '$' | '£' | '¥' | '₹'))
         .len();
     let word = head.get(start..)?.to_lowercase();
-    if word.is_empty() {
+    // The end of a name, such as that of the column `net_eur`, is no unit of the figure behind it.
+    if word.is_empty() || head.get(..start)?.ends_with('_') {
         return None;
     }
     if let Some((unit, zeros)) = units::scaled_currency(&word) {

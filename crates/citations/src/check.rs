@@ -51,6 +51,14 @@ struct Found {
     ambiguous: bool,
 }
 
+/// The name of the file that a source is.
+fn name(source: &Source) -> Option<&str> {
+    match source {
+        Source::Document { name, .. } => name.as_deref(),
+        _ => None,
+    }
+}
+
 /// Checks `answer`: the passages that it quotes, those that its provider cites, and its figures.
 ///
 /// `native` are the citations of the provider, with spans of `answer`; each one with a quote is located in the text of
@@ -77,7 +85,8 @@ pub fn check(answer: &str, native: &[Citation], shown: &[Shown], options: &Optio
         if shown.is_given { given.push(text) } else { texts.push(text) }
     }
     checked.notes.dedup();
-    let parts = Parts::of(answer);
+    let mut parts = Parts::of(answer);
+    parts.learn(answer, shown.iter().filter_map(|shown| name(&shown.source)));
     let (wanted, cited_by, too_many) = wanted(answer, native, &parts, options);
     if too_many > 0 {
         checked.notes.push(format!("{too_many} quoted passages were not looked for: there are too many"));

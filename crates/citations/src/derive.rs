@@ -7,6 +7,8 @@ use crate::units::{self, Unit};
 
 /// The maximum number of figures of a paragraph that are reckoned with.
 const MAX_OPERANDS: usize = 12;
+/// The maximum number of rows that are added up.
+const MAX_ROWS: usize = 100;
 
 /// A figure that is known.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +16,27 @@ pub(crate) struct Operand {
     pub(crate) value: i128,
     pub(crate) unit: Option<Unit>,
     pub(crate) start: usize,
+    /// The start of its line.
+    pub(crate) line: usize,
+}
+
+/// True if the figures that stand at the same place of the lines above, from their beginning or their end, add up to
+/// this one: a column of rows that the answer quotes.
+pub(crate) fn adds_up_column(reading: &Reading, unit: Option<Unit>, line: usize, known: &[Operand]) -> bool {
+    let above = known.get(..known.partition_point(|operand| operand.line < line)).unwrap_or_default();
+    let rows = || above.chunk_by(|one, other| one.line == other.line).rev().take(MAX_ROWS);
+    let adds_up = |cell: &dyn Fn(&[Operand]) -> Option<Operand>| {
+        let mut sum = 0_i128;
+        rows().map_while(cell).enumerate().any(|(row, operand)| {
+            let same = operand.unit == unit || operand.unit.is_none() || unit.is_none();
+            sum = sum.saturating_add(operand.value);
+            row > 0 && same && reading.is(sum)
+        })
+    };
+    (0..MAX_OPERANDS).any(|column| {
+        adds_up(&|row| row.get(column).copied())
+            || adds_up(&|row| row.get(row.len().checked_sub(column + 1)?).copied())
+    })
 }
 
 /// The derivation of a figure from those of its paragraph: sums of neighbours, and differences, products,

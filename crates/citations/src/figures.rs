@@ -3,7 +3,7 @@
 use attache_core::citation::{Citation, Derivation, Figure, FigureState, How, Ignored, Span};
 
 use crate::answer::Parts;
-use crate::derive::{Operand, derivation};
+use crate::derive::{Operand, adds_up_column, derivation};
 use crate::index::{Index, Text, words_near};
 use crate::names::Names;
 use crate::number::{Kind, Number, numbers};
@@ -70,9 +70,15 @@ pub(crate) fn figures(
         .filter(|(number, state)| {
             matches!(state, Some((FigureState::Supported, _))) || state.is_none() && is_given(number)
         })
-        .filter_map(|(number, _)| {
+        .flat_map(|(number, _)| match number.kind {
+            Kind::Version => cells(answer, number),
+            _ => vec![number.clone()],
+        })
+        .filter_map(|number| {
             let value = number.readings().first()?.value;
-            Some((parts.paragraph(number.start), Operand { value, unit: number.unit, start: number.start }))
+            let (unit, start) = (number.unit, number.start);
+            let operand = Operand { value, unit, start, line: line_of(answer, start) };
+            Some((parts.paragraph(start), operand))
         })
         .collect();
     let mut totals: Option<Vec<(usize, Sum)>> = None;
@@ -105,6 +111,17 @@ pub(crate) fn figures(
         out.push(Figure::new(number.text(answer), in_answer, state).with_found(found));
     }
     (out, left_out)
+}
+
+/// The figures of a quoted row of a table, `64.00,12.80`, which stands as it is: each may be reckoned with.
+fn cells(answer: &str, row: &Number) -> Vec<Number> {
+    let (mut cells, mut from) = (Vec::new(), row.start);
+    for cell in row.text(answer).split([',', ';']) {
+        let moved = |cell: Number| Number { start: from + cell.start, end: from + cell.end, ..cell };
+        cells.extend(numbers(cell).into_iter().map(moved));
+        from += cell.len() + 1;
+    }
+    cells
 }
 
 /// The figure of a source that this one is, if there is one: of the same value as it is rounded, with a unit or a word
@@ -207,6 +224,9 @@ fn structural(answer: &str, number: &Number, parts: &Parts, pages: u32) -> Optio
     }
     if parts.is_code(number.start) {
         return Some(Ignored::Code);
+    }
+    if parts.is_name(number.start) {
+        return Some(Ignored::Marker);
     }
     let (before, behind) = (answer.get(..number.start)?, answer.get(number.end..)?);
     if before.ends_with(['[', '【', '†']) && behind.starts_with([']', '†', '】', ',', ':'])
@@ -348,10 +368,12 @@ fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options)
     if today.is_some() {
         return Some(Ignored::Today);
     }
-    let line = answer.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
-    let counts = items(answer.get(number.end..)?, line);
-    (counts > 1 && value == i128::try_from(counts).ok()? * ONE && number.unit.is_none())
-        .then_some(Ignored::Count)
+    let line = line_of(answer, number.start);
+    let below = items(answer.get(number.end..)?, answer.get(line..)?);
+    let is_quote = |row: &&str| row.trim_start().starts_with(['“', '"', '>', '|']);
+    let above = answer.get(..line)?.lines().rev().take_while(is_quote).count();
+    let is = |count: usize| count > 1 && i128::try_from(count).is_ok_and(|count| value == count * ONE);
+    (number.unit.is_none() && (is(below) || is(above))).then_some(Ignored::Count)
 }
 
 fn is_item(line: &str) -> bool {
@@ -416,8 +438,17 @@ fn explained(
         if let Some(derived) = derived {
             return Some((FigureState::Derived(derived), None));
         }
+        let is_sure = is_distinct(reading) || is_total(answer, number);
+        if is_sure && adds_up_column(reading, number.unit, line_of(answer, number.start), &near) {
+            return Some((FigureState::Derived(Derivation::Column), None));
+        }
     }
     None
+}
+
+/// The start of the line of a place.
+fn line_of(answer: &str, at: usize) -> usize {
+    answer.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
 }
 
 /// True if the words around a figure call it a sum.

@@ -39,6 +39,26 @@ fn dates_of_json_are_dates() {
 }
 
 #[test]
+fn names_of_columns_and_files_are_no_claims() {
+    let table =
+        "date,category,net_eur,vat_eur\n2026-03-11,Travel,64.00,12.80\n2026-04-08,Travel,41.50,8.30\n";
+    let answer = |net: &str| {
+        format!(
+            "“2026-03-11,Travel,64.00,12.80”\n“2026-04-08,Travel,41.50,8.30”\n\
+             Added up over these 2 rows: net_eur {net}, vat_eur 21.10"
+        )
+    };
+    assert_eq!(unsupported(table, &answer("105.50")), [""; 0]);
+    assert_eq!(unsupported(table, &answer("106.50")), ["106.50"]);
+    let warranty =
+        Source::Document { id: DocumentId::new(), name: Some("warranty-Größe 12.pdf".to_owned()) };
+    let shown = [Shown::text(warranty, "The warranty lasts two years.")];
+    let unsupported = |answer: &str| check(answer, &[], &shown, &Options::new()).unsupported().count();
+    assert_eq!(unsupported("From warranty-Größe 12.pdf: The warranty lasts two years."), 0);
+    assert_eq!(unsupported("From warranty-Größe 12.pdf: The warranty lasts 12 years."), 1);
+}
+
+#[test]
 fn a_row_of_figures_is_many_or_one() {
     assert!(supported("Revenue 412 398 377", "Revenue was 412, then 398, and 377 last."));
     assert!(supported("Revenue 412 398 377", "Revenue: 412 398 377"));

@@ -329,7 +329,7 @@ pub enum Ignored {
     ListNumber,
     /// It names a page or section that exists.
     Place,
-    /// It is a reference mark.
+    /// It is a reference mark, or stands in the name of a document that was shown.
     Marker,
     /// It is in code.
     Code,

@@ -13,7 +13,7 @@ use crate::driver::open::Task;
 use crate::driver::stop::{Fault, Stop};
 use crate::driver::{ask, calls, open};
 use crate::event::{Event, EventKind};
-use crate::journal::{Origin, Recorder};
+use crate::journal::{Origin, Recorder, now};
 use crate::log::Ended;
 use crate::run::Action;
 use crate::setup::Setup;
@@ -58,7 +58,7 @@ pub(crate) fn drive(
                 return;
             }
         };
-        interrupt = Interrupt::new(&control, driver.run.deadline(), given);
+        interrupt = Interrupt::new(&control, driver.run.deadline(now()), given);
         for kind in events {
             yield driver.event(kind);
         }

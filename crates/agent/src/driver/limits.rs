@@ -23,7 +23,7 @@ impl Driver {
     pub(super) fn is_bounded(&self) -> bool {
         self.budget.is_some()
             || self.run.is_stuck()
-            || self.run.deadline().is_some()
+            || self.run.is_timed()
             || !self.setup.hooks.is_empty()
             || self.scope.as_ref().is_some_and(|scope| scope.time().is_some())
     }

@@ -15,6 +15,13 @@ impl Run {
     /// # Errors
     /// [`ReplayError`] if the entry does not fit what came before; the run is unchanged then.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayError> {
+        let waited = self.waited_until(entry.at);
+        self.take(entry)?;
+        (self.waited, self.last_at) = (waited, entry.at);
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &Entry) -> Result<(), ReplayError> {
         if let Some(scope) = entry.key.outer_scope() {
             self.apply_inside(scope, entry);
             return Ok(());

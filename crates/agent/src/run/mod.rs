@@ -138,6 +138,10 @@ pub struct Run {
     limits: Limits,
     began_at: u64,
     deadline: Option<u64>,
+    /// The milliseconds in which the run had nothing to do before somebody else decided or answered.
+    waited: u64,
+    /// When the last entry was recorded.
+    last_at: u64,
     external: Vec<String>,
     direct: Vec<String>,
     options: Option<u64>,
@@ -327,9 +331,20 @@ impl Run {
         &self.limits
     }
 
-    /// When the run's time is up, in milliseconds since 1970.
-    pub(crate) fn deadline(&self) -> Option<u64> {
-        self.deadline
+    /// True if the run has a deadline.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.deadline.is_some()
+    }
+
+    /// When the run's time is up, as it stands `now`, in milliseconds since 1970. The time in which the run waits for
+    /// a person or a client is none of its own.
+    pub(crate) fn deadline(&self, now: u64) -> Option<u64> {
+        self.deadline.map(|deadline| deadline.saturating_add(self.waited_until(now)))
+    }
+
+    fn waited_until(&self, now: u64) -> u64 {
+        let waits = self.is_timed() && self.waiting().is_some();
+        self.waited.saturating_add(if waits { now.saturating_sub(self.last_at) } else { 0 })
     }
 
     /// The time before the deadline that is left for a last answer: a tenth of the run's time, and half a minute at

@@ -358,3 +358,31 @@ fn summaries_of_runs_inside_count_when_a_run_is_replayed() {
     log.push(Entry::new(Key::memory(0).within(&scope), EntryKind::Compacted(compacted)));
     assert_eq!(*Run::replay(&log).unwrap().usage(), Usage::new(17, 7));
 }
+
+// Nobody knows how long a person or a client takes
+#[test]
+fn the_time_in_which_somebody_else_is_waited_for_is_none_of_the_runs() {
+    let Entry { key, kind, .. } = started(9);
+    let EntryKind::Started(mut begun) = kind else { panic!("it starts") };
+    begun.deadline = Some(10_000);
+    begun.external_tools = vec!["theirs".to_owned()];
+    let mut run = Run::new();
+    let mut apply = |key: Key, kind: EntryKind, at: u64| {
+        let mut entry = Entry::new(key, kind);
+        entry.at = at;
+        run.apply(&entry).unwrap();
+        [at, at + 500].map(|now| run.deadline(now).unwrap())
+    };
+    assert_eq!(apply(key, EntryKind::Started(begun), 5_000), [10_000, 10_000]);
+    let calls = [ToolCall::new("ours", Arguments::new("{}")), ToolCall::new("theirs", Arguments::new("{}"))];
+    let said = reply(calls.clone().map(Into::into), FinishReason::ToolCalls);
+    assert_eq!(apply(Key::model(1), said, 7_000), [10_000, 10_000]);
+    let outcome = |call: &ToolCall| {
+        let result = ToolResult::new(call, ResultStatus::Ok, ContentTree::text("done"));
+        let (call_id, disposition) = (call.id.clone(), Disposition::Executed);
+        EntryKind::ToolOutcome(ToolOutcome { call_id, result, disposition })
+    };
+    let waits = apply(Key::result(&calls[0].id), outcome(&calls[0]), 8_000);
+    assert_eq!(waits, [10_000, 10_500], "nothing else is left to do");
+    assert_eq!(apply(Key::result(&calls[1].id), outcome(&calls[1]), 68_000), [70_000, 70_000]);
+}

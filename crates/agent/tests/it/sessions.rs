@@ -10,7 +10,7 @@ use attache_agent::{
     RunInput, SessionId, SessionStore as _, Sessions, SubmitError, decide, say, tool_fn,
 };
 use attache_core::{
-    Approval, BoxFuture, Document, DocumentId, DocumentStore, Message, StoreError, StoreErrorKind,
+    Approval, BoxFuture, Document, DocumentId, DocumentStore, Message, Role, StoreError, StoreErrorKind,
     UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
@@ -421,4 +421,31 @@ async fn what_a_cleanup_fails_to_delete_it_tries_again() {
     documents.fails_once.store(true, Ordering::SeqCst);
     late.cleanup().await.unwrap_err();
     assert!(documents.get(document.id()).await.is_err(), "it is gone all the same");
+}
+
+// C25: "an error" of the turn that it is attached in, and a note from then on
+#[tokio::test]
+async fn a_document_that_failed_a_turn_fails_no_later_one() {
+    let model = ScriptedModel::new([Turn::text("On 1 May.")]);
+    let agent = Agent::builder(model.clone()).build().unwrap();
+    let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let scan =
+        Document::from_bytes(b"\x89PNG\r\n\x1a\n pixels".to_vec(), "image/png").with_file_name("scan.png");
+    for _ in 0..2 {
+        let looked = UserMessage::text("Look.").attach(scan.clone());
+        let failed = session.run(RunInput::new([Message::User(looked).shared()])).outcome().await.unwrap();
+        assert!(matches!(failed.reason, EndReason::ProviderError(_)), "{:?}", failed.reason);
+    }
+    let outcome = session.run("When is it due?").outcome().await.unwrap();
+    assert_eq!(outcome.text, "On 1 May.");
+    let [request] = &*model.requests() else { panic!("the model was asked once") };
+    let told: Vec<_> = request.messages.iter().filter(|message| message.role() == Role::User).collect();
+    let [first, second, asked] = &*told else { panic!("{told:?}") };
+    for message in [first, second] {
+        let Message::User(user) = &***message else { panic!("{message:?}") };
+        let shown = format!("{:?}", user.routed.as_ref().unwrap());
+        assert!(shown.contains("scan.png") && shown.contains("does not take image/png"), "{shown}");
+    }
+    assert!(asked.metadata().is_empty(), "{asked:?}");
 }

@@ -13,7 +13,7 @@ pub use assistant::{
 };
 pub use part::{Metadata, ReplayData, TextPart, UserPart};
 pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
-pub use user::{NOTICE, TOOL_CALL_DOCUMENTS, UserMessage, UserOrigin};
+pub use user::{NOTICE, TOOL_CALL_DOCUMENTS, UNANSWERED, UserMessage, UserOrigin};
 
 use crate::document::Document;
 use crate::id::MessageId;

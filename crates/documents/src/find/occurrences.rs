@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::capability::Place;
-use attache_core::message::UserOrigin;
+use attache_core::message::{UNANSWERED, UserOrigin};
 use attache_core::{
     ContentTree, Document, DocumentId, Message, ResultStatus, ToolResult, UserMessage, UserPart,
 };
@@ -95,7 +95,7 @@ pub fn needs_routing(message: &Message) -> bool {
 pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials) -> Survey<'m> {
     let mut survey = Survey::default();
     let mut beside_results = false;
-    // An author's messages belong to one turn until the model or a tool has answered.
+    // An author's messages belong to one turn until the model or a tool has answered, or a run has failed without.
     let (mut turn, mut answered) = (0, true);
     for (at, message) in messages.iter().enumerate() {
         let Survey { occurrences: found, results: count, to_rewrite, identities } = &mut survey;
@@ -126,9 +126,10 @@ pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials)
                         Origin::Event
                     }
                     _ => {
-                        if std::mem::take(&mut answered) {
+                        if answered {
                             turn = at;
                         }
+                        answered = user.metadata.get(UNANSWERED).is_some();
                         Origin::Author { current: false }
                     }
                 };

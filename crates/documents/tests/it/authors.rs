@@ -1,6 +1,7 @@
 //! Documents of authors and events: C09, C10, C25, D24, D26, D36.
 
 use attache_core::capability::Place;
+use attache_core::message::UNANSWERED;
 use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, UserMessage, UserPart};
 use attache_documents::{
     ConvertedText, DocumentOutcome, LabelProfile, Material, Materials, ReasonKind, RouteOptions, explain,
@@ -45,6 +46,21 @@ fn what_the_model_cannot_take_fails_loudly() {
     let zipped = Chat::new().author("", &[zip("all.zip")]);
     let routed = zipped.routed(&model("anthropic"), &Materials::new(), &RouteOptions::new());
     assert_eq!(routed.unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+// C25: an error is of the turn in which it was attached, and a run that failed ended that turn
+#[test]
+fn what_failed_a_run_fails_no_later_one() {
+    let failed = UserMessage::new([UserPart::text("Look."), UserPart::document(png("shot.png"))].map(Some));
+    let chat = |failed: UserMessage| Chat::new().push(Message::User(failed)).author("When is it due?", &[]);
+    let route = |chat: Chat| chat.routed(&model("offline"), &Materials::new(), &RouteOptions::new());
+    route(chat(failed.clone())).unwrap_err();
+    let mut marked = failed;
+    marked.metadata = marked.metadata.with(UNANSWERED, true);
+    assert_eq!(outcomes(&route(chat(marked.clone())).unwrap()), ["note"]);
+    let again = chat(marked).author("And this?", &[png("other.png")]);
+    let error = route(again).unwrap_err();
+    assert!(error.message().starts_with("the document \"other.png\""), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use attache_core::tool::{Deferred, ToolSpec};
-use attache_core::{Document, fresh};
+use attache_core::{Arguments, fresh};
 use serde_json::{Map, Value};
 
 use super::paused::Paused;
@@ -26,7 +26,7 @@ struct Entry {
     state: String,
     principal: Arc<str>,
     tool: String,
-    digest: Option<[u8; 32]>,
+    digest: String,
     since: Instant,
     held: Held,
 }
@@ -55,7 +55,7 @@ impl HeldCalls {
             state: state.clone(),
             principal: Arc::clone(principal),
             tool: tool.to_owned(),
-            digest: digest(arguments),
+            digest: Arguments::from(arguments).digest(),
             since: now,
             held,
         };
@@ -82,7 +82,7 @@ impl HeldCalls {
         arguments: &Map<String, Value>,
         state: &str,
     ) -> Option<Held> {
-        let digest = digest(arguments);
+        let digest = Arguments::from(arguments).digest();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = entries.iter().position(|entry| {
             entry.state == state
@@ -92,39 +92,6 @@ impl HeldCalls {
                 && entry.since.elapsed() < LIFETIME
         });
         found.and_then(|at| entries.remove(at)).map(|entry| entry.held)
-    }
-}
-
-/// The same for the same arguments, in whichever order their members stand.
-fn digest(arguments: &Map<String, Value>) -> Option<[u8; 32]> {
-    let mut text = String::new();
-    write_object(arguments, &mut text);
-    Document::new(text).hash()
-}
-
-fn write_object(object: &Map<String, Value>, out: &mut String) {
-    let mut members: Vec<_> = object.iter().collect();
-    members.sort_by_key(|(name, _)| *name);
-    out.push('{');
-    for (name, value) in members {
-        out.push_str(&Value::String(name.clone()).to_string());
-        write(value, out);
-    }
-    out.push('}');
-}
-
-fn write(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(object) => write_object(object, out),
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                write(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        plain => out.push_str(&plain.to_string()),
     }
 }
 
