@@ -39,13 +39,12 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         notes: HashMap::new(),
         unread: false,
     };
-    for (kind, element) in [("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")] {
-        read_notes(&package, &references, kind, element, limits, &mut parts)?;
-        parts.numbering.restart();
-    }
-
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
+    for (kind, element) in [("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")] {
+        read_notes(&package, &references, (kind, element), limits, &mut parts, &mut output)?;
+        parts.numbering.restart();
+    }
     match package.xml(&name) {
         Some(Ok(mut xml)) => {
             let mut body = Body::new(Flow::new(&mut output), &mut parts, true);
@@ -70,7 +69,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     // Where a chart or diagram stands in the text, only its frame is.
     for diagram in of_kind(&references, "diagramData") {
         if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, &mut output, On::Sheet), &mut output)?;
+            settle(shapes(xml, &mut output, On::Drawing), &mut output)?;
         }
     }
     crate::drawings::charts(&package, &name, &mut output)?;
@@ -88,10 +87,10 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
 fn read_notes(
     package: &Package<'_>,
     references: &References,
-    kind: &str,
-    element: &'static str,
+    (kind, element): (&str, &'static str),
     limits: &Limits,
     parts: &mut Parts,
+    output: &mut Output,
 ) -> Result<(), ConvertError> {
     for name in of_kind(references, kind) {
         let Some(Ok(mut xml)) = package.xml(name) else {
@@ -115,13 +114,14 @@ fn read_notes(
                 }
             };
             let Some((id, author)) = opened else { continue };
-            let mut output = Output::new(Unit::Whole, limits);
-            output.begin("");
-            let mut body = Body::new(Flow::new(&mut output), parts, false);
+            let mut inside = Output::new(Unit::Whole, limits);
+            inside.begin("");
+            let mut body = Body::new(Flow::new(&mut inside), parts, false);
             let ended = body.read(&mut xml);
             body.finish();
-            settle(ended, &mut output)?;
-            let text = joined_lines(&output.into_text());
+            settle(ended, &mut inside)?;
+            output.take_remarks(&inside);
+            let text = joined_lines(&inside.into_text());
             kept += text.len();
             if kept > limits.max_output_bytes || parts.notes.len() >= MAX_NOTES {
                 parts.unread = true;
@@ -157,8 +157,8 @@ fn margins(
             let ended = body.read(&mut xml);
             body.finish();
             styles = parts.styles;
-            settle(ended, &mut inside)?;
-            output.margin(kind, inside, &mut shown);
+            output.margin(kind, &inside, &mut shown);
+            settle(ended, output)?;
         }
     }
     Ok(())

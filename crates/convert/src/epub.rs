@@ -90,7 +90,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         if !output.begin(title) {
             break;
         }
-        output.absorb(chapter);
+        output.absorb(&chapter);
         if !whole {
             output.partial();
         }

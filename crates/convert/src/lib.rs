@@ -148,6 +148,8 @@ mod html;
 mod json;
 mod limits;
 mod listing;
+#[cfg(feature = "office")]
+mod margins;
 mod media_type;
 #[cfg(feature = "legacy")]
 mod msg;

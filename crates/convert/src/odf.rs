@@ -1,6 +1,7 @@
 //! The OpenDocument formats to text: ODT, ODS and ODP.
 
 mod lists;
+mod margins;
 mod objects;
 mod sheets;
 mod styles;
@@ -35,7 +36,14 @@ pub(crate) fn convert(
     let mut objects = Objects::new(&archive, limits, clock);
     let read = match (unit, content) {
         (_, Err(stop)) => Err(stop),
-        (Unit::Sheet, Ok(xml)) => sheets::read(xml, &mut objects, &mut output, clock),
+        (Unit::Sheet, Ok(xml)) => {
+            let mut found = margins::Margins::default();
+            let ended = match open("styles.xml") {
+                Some(Ok(styles)) => margins::read(styles, &mut found),
+                _ => Ok(()),
+            };
+            sheets::read(xml, &mut objects, &found, &mut output, clock).and(ended)
+        }
         (_, Ok(xml)) => {
             let mut styles = Styles::default();
             if let Some(Ok(xml)) = open("styles.xml")

@@ -66,7 +66,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        settle(shapes(xml, &mut output, On::Slide), &mut output)?;
+        settle(shapes(xml, &mut output, On::Drawing), &mut output)?;
         extras(&package, slide, &authors, &mut embedded, &mut output)?;
     }
     output.finish()
@@ -112,7 +112,7 @@ fn extras(
     let references = package.references(slide)?;
     for diagram in of_kind(&references, "diagramData") {
         if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, output, On::Sheet), output)?;
+            settle(shapes(xml, output, On::Drawing), output)?;
         }
     }
     drawings::charts(package, slide, output)?;
@@ -125,7 +125,7 @@ fn extras(
         if !inside.so_far().trim().is_empty() {
             output.blank();
             output.line("[speaker notes]");
-            output.absorb(inside);
+            output.absorb(&inside);
         }
     }
     for name in of_kind(&references, "comments") {

@@ -4,16 +4,21 @@ use crate::flow::Flow;
 use crate::formula::Formula;
 use crate::output::{Output, one_line};
 use crate::symbol_fonts::shown;
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Tag, Xml};
 
 /// The place of shapes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
-    Slide,
+    /// A slide, a sheet or a diagram.
+    Drawing,
     /// A page of notes, of which only the notes are read.
     Notes,
-    /// A sheet or a diagram. Excel hides the shapes of buttons there, and draws them by other means.
-    Sheet,
+}
+
+/// True of a shape in VML that is hidden.
+pub(crate) fn is_invisible(tag: &Tag<'_>) -> bool {
+    let style: String = tag.attr("style").unwrap_or_default().split_whitespace().collect();
+    style.to_ascii_lowercase().contains("visibility:hidden")
 }
 
 /// The text of all shapes, in their order.
@@ -62,7 +67,8 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, formula: &mut Formula, on
                         || on == On::Notes && kind == "ftr";
                     false
                 }
-                "cNvPr" if on != On::Sheet && tag.is_on("hidden") => {
+                // Excel hides shapes of controls, and draws them by other means.
+                "cNvPr" if tag.is_on("hidden") => {
                     is_hidden = true;
                     false
                 }

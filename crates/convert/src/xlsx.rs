@@ -4,7 +4,9 @@ mod book;
 mod bounds;
 mod cells;
 mod comments;
+mod controls;
 mod escapes;
+mod margins;
 mod records;
 mod strings;
 mod styles;
@@ -70,18 +72,28 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let own = package.references(&reference.target)?;
         if reference.kind == "chartsheet" {
             drawn(&package, &own, &mut output)?;
+            let mut found = Vec::new();
+            if let Some(Ok(mut xml)) = package.xml(&reference.target) {
+                settle(margins::read(&mut xml, &mut found), &mut output)?;
+            }
+            crate::margins::write(&found, &sheet.name, &mut output);
             embedded.give_on(&package, &reference.target, &mut output)?;
             continue;
         }
         let comments = comments::read(&package, &own)?;
         let mut reader =
             Cells { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
+        let mut found = Vec::new();
         let ended = if is_binary(&reference.target) {
-            Records::open(&package, &reference.target)
-                .map(|mut records| reader.read_binary(&mut records, &mut output))
+            Records::open(&package, &reference.target).map(|mut records| {
+                reader.read_binary(&mut records, &mut output)?;
+                if output.is_full() { Ok(()) } else { margins::read_binary(&mut records, &mut found) }
+            })
         } else {
             match package.xml(&reference.target) {
-                Some(Ok(xml)) => Some(reader.read(xml, &mut output)),
+                Some(Ok(mut xml)) => Some(reader.read(&mut xml, &mut output).and_then(|()| {
+                    if output.is_full() { Ok(()) } else { margins::read(&mut xml, &mut found) }
+                })),
                 _ => None,
             }
         };
@@ -98,6 +110,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         }
         formulas += reader.formulas;
         reader.comments.write(&mut output);
+        crate::margins::write(&found, &sheet.name, &mut output);
         drawn(&package, &own, &mut output)?;
         embedded.give_on(&package, &reference.target, &mut output)?;
     }
@@ -108,15 +121,16 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-/// Writes what a sheet shows besides its cells: charts, diagrams and text boxes. Counts its images.
+/// Writes what a sheet shows besides its cells: controls, charts, diagrams and text boxes. Counts its images.
 fn drawn(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
+    controls::write(package, references, output)?;
     for drawing in of_kind(references, "drawing") {
         if let Some(Ok(xml)) = package.xml(drawing) {
-            settle(shapes(xml, output, On::Sheet), output)?;
+            settle(shapes(xml, output, On::Drawing), output)?;
         }
         for diagram in of_kind(&package.references(drawing)?, "diagramData") {
             if let Some(Ok(xml)) = package.xml(diagram) {
-                settle(shapes(xml, output, On::Sheet), output)?;
+                settle(shapes(xml, output, On::Drawing), output)?;
             }
         }
         drawings::charts(package, drawing, output)?;

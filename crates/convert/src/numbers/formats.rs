@@ -1,10 +1,11 @@
 //! Numbers as a reader of a sheet sees them, by the formats of their cells.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::digits::plain;
-use super::format_code::Pattern;
+use super::format_code::{Pattern, around_text};
 use super::serial_dates::Moment;
 
 /// Styles of cells that are kept.
@@ -14,8 +15,11 @@ const MAX_STYLES: usize = 100_000;
 #[derive(Default)]
 pub(crate) struct Formats {
     styles: Vec<Rc<Kind>>,
-    /// The formats by their numbers.
+    /// The formats by their numbers, and what some of them put around texts.
     kinds: HashMap<u32, Rc<Kind>>,
+    around: HashMap<u32, Vec<String>>,
+    /// The numbers of the formats of styles that put something there.
+    adding: HashMap<usize, u32>,
     since_1904: bool,
 }
 
@@ -45,12 +49,16 @@ impl Formats {
     pub(crate) fn add_code(&mut self, id: u32, code: &str) {
         if self.kinds.len() < MAX_STYLES {
             self.kinds.insert(id, Rc::new(of_code(code)));
+            self.around.extend(around_text(code).map(|pieces| (id, pieces)));
         }
     }
 
     /// Adds the next style of cells, which has this format.
     pub(crate) fn add_style(&mut self, format: u32) {
         if self.styles.len() < MAX_STYLES {
+            if self.around.contains_key(&format) {
+                self.adding.insert(self.styles.len(), format);
+            }
             let kind = self.kinds.entry(format).or_insert_with(|| Rc::new(built_in(format)));
             self.styles.push(Rc::clone(kind));
         }
@@ -61,6 +69,14 @@ impl Formats {
         match value.parse() {
             Ok(number) => self.show_number(number, style),
             Err(_) => value.to_owned(),
+        }
+    }
+
+    /// A text in the style of its cell.
+    pub(crate) fn show_text<'t>(&self, text: Cow<'t, str>, style: usize) -> Cow<'t, str> {
+        match self.adding.get(&style).and_then(|format| self.around.get(format)) {
+            Some(pieces) if !text.is_empty() => Cow::Owned(pieces.join(&text)),
+            _ => text,
         }
     }
 
