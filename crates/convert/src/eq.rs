@@ -13,6 +13,13 @@ pub(crate) fn runs_on(text: &str, formula: &str) -> bool {
     text.ends_with(digit) && formula.starts_with(digit)
 }
 
+/// True of a field that shows nothing: its result is the text of a bookmark, which shows where others refer to it
+/// (ECMA-376 part 1, 17.16.5, `SET` and `ASK`).
+pub(crate) fn is_silent(code: &str) -> bool {
+    let name = code.split_whitespace().next().unwrap_or_default();
+    name.eq_ignore_ascii_case("SET") || name.eq_ignore_ascii_case("ASK")
+}
+
 /// The text that a field shows by these instructions; `None` unless it is an equation.
 pub(crate) fn shown(code: &str) -> Option<String> {
     let (name, rest) = code.trim_start().split_at_checked(2)?;

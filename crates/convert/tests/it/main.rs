@@ -33,6 +33,7 @@ mod passages;
 mod producers;
 mod protected;
 mod sheets;
+mod shown;
 mod signs;
 mod tables;
 mod texts;
