@@ -35,15 +35,17 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
     guarded::run(limits.max_time, move |clock| {
         let found = detection::resolve(format, &bytes)?;
         #[cfg(feature = "legacy")]
-        let (bytes, found) = if found == Format::Encrypted {
-            let inside = protected::open_package(&bytes, &limits, clock)?;
+        let (bytes, found, is_intact) = if found == Format::Encrypted {
+            let (inside, is_intact) = protected::open_package(&bytes, &limits, clock)?;
             let found = detection::resolve(format, &inside)?;
-            (inside, found)
+            (inside, found, is_intact)
         } else {
-            (bytes, found)
+            (bytes, found, true)
         };
         let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
         converted.notes.extend(found.differs_from(format));
+        #[cfg(feature = "legacy")]
+        converted.notes.extend((!is_intact).then_some(crate::Note::Altered));
         Ok(converted)
     })
 }
