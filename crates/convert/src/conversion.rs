@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::format::Format;
 #[cfg(feature = "legacy")]
 use crate::protected;
-use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
+use crate::{ConvertError, Converted, Limits, Note, detection, dispatch, guarded, gzip, media_type};
 
 /// True if [`convert`] supports this media type. Parameters and case are ignored.
 pub fn can_convert(media_type: &str) -> bool {
@@ -34,6 +34,13 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
     let charset = media_type::charset(media_type);
     guarded::run(limits.max_time, move |clock| {
         let found = detection::resolve(format, &bytes)?;
+        let (format, bytes, found, is_whole) = if found == Format::Gzip {
+            let (inside, format, is_whole) = gzip::open(&bytes, &limits)?;
+            let found = detection::resolve(format, &inside)?;
+            (format, inside, found, is_whole)
+        } else {
+            (format, bytes, found, true)
+        };
         #[cfg(feature = "legacy")]
         let (bytes, found, is_intact) = if found == Format::Encrypted {
             let (inside, is_intact) = protected::open_package(&bytes, &limits, clock)?;
@@ -44,8 +51,12 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
         };
         let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
         converted.notes.extend(found.differs_from(format));
+        if !is_whole {
+            converted.notes.push(Note::EndsEarly);
+            converted.truncated = true;
+        }
         #[cfg(feature = "legacy")]
-        converted.notes.extend((!is_intact).then_some(crate::Note::Altered));
+        converted.notes.extend((!is_intact).then_some(Note::Altered));
         Ok(converted)
     })
 }

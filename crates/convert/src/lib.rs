@@ -21,7 +21,8 @@
 //! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header row repeated with each block of rows |
 //! | JSON | | | indented; in large documents long lists and texts are cut, with counts |
 //! | other text | | | in any charset; a guessed one is a [`Note::Charset`] |
-//! | zip archives | | | the names and sizes of the files |
+//! | zip and tar archives | | | the names and sizes of the files |
+//! | gzip | | | as the file that it packs |
 //!
 //! Cell formats add digits but never hide them: `0.00` shows 741.2 as 741.20, and 4.33333333333333 with all its digits,
 //! since a model calculates with the text it reads; dates are ISO dates, a negative number has a minus.
@@ -143,6 +144,7 @@ mod formula;
 #[cfg(feature = "office")]
 mod grid;
 mod guarded;
+mod gzip;
 #[cfg(feature = "html")]
 mod html;
 mod json;
@@ -184,6 +186,7 @@ mod shapes;
 #[cfg(any(feature = "office", feature = "pdf"))]
 mod symbol_fonts;
 mod table;
+mod tar;
 mod transcode;
 #[cfg(feature = "legacy")]
 mod xls;

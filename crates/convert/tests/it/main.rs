@@ -8,6 +8,7 @@
 )]
 
 mod annotations;
+mod archives;
 mod backward;
 mod charts;
 mod clauses;
