@@ -11,7 +11,7 @@ use self::styles::{Styles, fonts};
 use crate::compound::Compound;
 use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
-use crate::flow::Flow;
+use crate::flow::{Flow, runs_on};
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::symbol_fonts::{shown, sign};
@@ -229,7 +229,7 @@ impl Reader<'_> {
                     && self.cell.len() == field.at
                     && let Some(equation) = eq::shown(&field.code)
                 {
-                    if eq::runs_on(&self.cell, &equation) {
+                    if runs_on(&self.cell, &equation) {
                         self.cell.push(' ');
                     }
                     self.cell.push_str(&equation);

@@ -157,7 +157,8 @@ fn margins(
             let ended = body.read(&mut xml);
             body.finish();
             styles = parts.styles;
-            output.margin(kind, &inside, &mut shown);
+            output.take_remarks(&inside);
+            output.margin(kind, &joined_lines(inside.so_far()), &mut shown);
             settle(ended, output)?;
         }
     }

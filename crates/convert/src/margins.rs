@@ -12,7 +12,7 @@ pub(crate) fn write(margins: &[Margin], sheet: &str, output: &mut Output) {
     let mut shown = Vec::new();
     for (kind, code) in margins {
         if let Some(text) = text(code, sheet, output) {
-            output.margin_text(kind, &text, &mut shown);
+            output.margin(kind, &text, &mut shown);
         }
     }
 }

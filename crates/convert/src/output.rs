@@ -159,17 +159,9 @@ impl Output {
         &self.text
     }
 
-    /// Writes a header or footer, which was read as a text of its own, unless it was written before; with what is to be
-    /// said about it.
-    #[cfg(feature = "office")]
-    pub(crate) fn margin(&mut self, kind: &str, inside: &Self, shown: &mut Vec<String>) {
-        self.take_remarks(inside);
-        self.margin_text(kind, &joined_lines(&inside.text), shown);
-    }
-
     /// Writes the text of a header or footer, unless it was written before.
     #[cfg(feature = "office")]
-    pub(crate) fn margin_text(&mut self, kind: &str, text: &str, shown: &mut Vec<String>) {
+    pub(crate) fn margin(&mut self, kind: &str, text: &str, shown: &mut Vec<String>) {
         let line = format!("[{kind}: {text}]");
         if !text.is_empty() && !shown.contains(&line) {
             self.end_line();

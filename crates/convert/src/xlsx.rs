@@ -18,7 +18,7 @@ use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::Output;
 use crate::shapes::{On, shapes};
-use crate::xml::Stop;
+use crate::xml::whole;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 use self::book::Book;
@@ -41,12 +41,8 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let Some(Ok(xml)) = package.xml(&name) else { return Err(missing) };
         book.read(xml)
     };
-    match ended {
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) if book.sheets.is_empty() && !package.archive.recovered => {
-            return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
-        }
-        Ok(()) | Err(Stop::Damaged) => {}
+    if whole(ended)?.is_none() && book.sheets.is_empty() && !package.archive.recovered {
+        return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
     }
     let mut output = Output::new(Unit::Sheet, limits);
     if package.archive.recovered && book.find(&package, &mut references) {
@@ -101,12 +97,9 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        match ended {
-            Err(Stop::Over(error)) => return Err(error),
-            Err(Stop::Damaged) => output.partial(),
-            // A cell whose text is in the damaged part of the shared texts.
-            Ok(()) if reader.lost && !strings_whole => output.partial(),
-            Ok(()) => {}
+        // A cell may have its text in the damaged part of the shared texts.
+        if whole(ended)?.is_none() || reader.lost && !strings_whole {
+            output.partial();
         }
         formulas += reader.formulas;
         reader.comments.write(&mut output);

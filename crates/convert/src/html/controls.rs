@@ -1,21 +1,14 @@
 //! Controls of forms, as a reader sees them: the value of each, and of a list what is chosen in it.
 
 use super::Tag;
+use crate::marks;
 use crate::output::one_line;
-
-/// The marks of boxes that are checked, and of others.
-const CHECKED: &str = "\u{2612}";
-const UNCHECKED: &str = "\u{2610}";
-
-fn mark(is_checked: bool) -> &'static str {
-    if is_checked { CHECKED } else { UNCHECKED }
-}
 
 /// The text that an `input` shows. Passwords are dots, and what is hidden or a file is none of the text.
 pub(super) fn input(tag: &Tag) -> String {
     match tag.kind.trim().to_ascii_lowercase().as_str() {
         "hidden" | "password" | "file" => String::new(),
-        "checkbox" | "radio" => mark(tag.is_chosen).to_owned(),
+        "checkbox" | "radio" => marks::of_box(tag.is_chosen).to_owned(),
         "image" => one_line(&tag.text),
         _ => one_line(&tag.value),
     }
@@ -48,8 +41,10 @@ impl Select {
     /// The text that it shows: without a choice of somebody's, the first.
     pub(super) fn shown(&self) -> String {
         if self.multiple {
-            let all =
-                self.options.iter().map(|(chosen, text)| format!("{} {}", mark(*chosen), one_line(text)));
+            let all = self
+                .options
+                .iter()
+                .map(|(chosen, text)| format!("{} {}", marks::of_box(*chosen), one_line(text)));
             return all.collect::<Vec<_>>().join(" ");
         }
         let chosen = self.options.iter().rfind(|(chosen, _)| *chosen).or(self.options.first());

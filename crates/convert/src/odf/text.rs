@@ -95,7 +95,8 @@ pub(super) fn margins(
         let Reader { flow, styles: read, .. } = reader;
         styles = read;
         flow.finish();
-        output.margin(kind, &inside, &mut shown);
+        output.take_remarks(&inside);
+        output.margin(kind, &joined_lines(inside.so_far()), &mut shown);
         objects.write(output)?;
         ended?;
     }

@@ -6,7 +6,7 @@ use super::refusal::{LOCKED, UNSUPPORTED};
 use crate::ConvertError;
 use crate::base64::base64;
 use crate::guarded::Clock;
-use crate::xml::{Node, Stop, Tag, Xml};
+use crate::xml::{Tag, Xml};
 
 /// The bytes that are encrypted together.
 const SEGMENT: usize = 4096;
@@ -107,21 +107,17 @@ impl Agile {
     pub(super) fn of(description: &[u8], clock: Clock) -> Result<Self, ConvertError> {
         let mut xml = Xml::new(description, clock);
         let (mut content, mut sealed, mut integrity) = (None, None, None);
-        loop {
-            match xml.next() {
-                Ok(Node::Open(tag)) => match tag.name() {
-                    "keyData" => content = Cipher::of(&tag),
-                    "dataIntegrity" => {
-                        integrity = bytes(&tag, "encryptedHmacKey").zip(bytes(&tag, "encryptedHmacValue"));
-                    }
-                    "encryptedKey" => sealed = sealed.or_else(|| Sealed::of(&tag)),
-                    _ => {}
-                },
-                Ok(Node::End) | Err(Stop::Damaged) => break,
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(_) => {}
+        xml.find(|tag| {
+            match tag.name() {
+                "keyData" => content = Cipher::of(tag),
+                "dataIntegrity" => {
+                    integrity = bytes(tag, "encryptedHmacKey").zip(bytes(tag, "encryptedHmacValue"));
+                }
+                "encryptedKey" => sealed = sealed.take().or_else(|| Sealed::of(tag)),
+                _ => {}
             }
-        }
+            None::<()>
+        })?;
         let (Some(Cipher { hash, salt, key_len }), Some(sealed)) = (content, sealed) else {
             return Err(UNSUPPORTED);
         };

@@ -201,12 +201,11 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             let instructions = std::mem::take(&mut document.instructions).finish(document.charset);
             if eq::is_silent(&instructions) {
                 document.skip();
-            } else if let Some(equation) = eq::shown(&instructions) {
+            } else if document.is_text()
+                && let Some(equation) = eq::shown(&instructions)
+            {
                 document.flush();
-                if equation.starts_with(|c: char| c.is_ascii_digit()) && document.flow.ends_in_digit() {
-                    document.text(" ");
-                }
-                document.text(&equation);
+                document.flow.formula(&equation);
             }
         }
         "footnote" => document.aside(Kind::Note("footnote")),

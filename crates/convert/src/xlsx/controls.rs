@@ -2,6 +2,7 @@
 
 use super::bounds::MAX_CELL;
 use crate::ConvertError;
+use crate::marks;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, one_line};
 use crate::shapes::is_invisible;
@@ -49,7 +50,7 @@ impl Control {
     fn shown(&self) -> Option<String> {
         let is_on = !matches!(self.state.trim(), "" | "0");
         let caption = one_line(&self.caption);
-        let mark = if is_on { "\u{2612}" } else { "\u{2610}" };
+        let mark = marks::of_box(is_on);
         let (name, text) = match self.kind.as_str() {
             "Checkbox" => ("check box", format!("{mark} {caption}")),
             "Radio" => ("option button", format!("{mark} {caption}")),
