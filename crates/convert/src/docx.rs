@@ -14,7 +14,7 @@ use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, joined_lines};
-use crate::shapes::{On, shapes};
+use crate::shapes::of_parts;
 use crate::xml::{Node, Stop};
 use crate::{ConvertError, Converted, Limits, Unit};
 
@@ -67,11 +67,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     }
     margins(&package, &references, parts.styles.only_hiding(), limits, &mut output)?;
     // Where a chart or diagram stands in the text, only its frame is.
-    for diagram in of_kind(&references, "diagramData") {
-        if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, &mut output, On::Drawing), &mut output)?;
-        }
-    }
+    of_parts(&package, &references, "diagramData", &mut output)?;
     crate::drawings::charts(&package, &name, &mut output)?;
     let mut embedded = Embedded::new(limits);
     embedded.give_on(&package, &name, &mut output)?;

@@ -7,6 +7,9 @@ use crate::table::push_cells;
 /// A `header` or `footer` with its codes.
 pub(crate) type Margin = (&'static str, String);
 
+/// Headers and footers of one sheet: of its first page, of even ones, and of the others.
+pub(crate) const MAX_MARGINS: usize = 6;
+
 /// Writes the headers and footers of a sheet, each text once.
 pub(crate) fn write(margins: &[Margin], sheet: &str, output: &mut Output) {
     let mut shown = Vec::new();

@@ -8,7 +8,7 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, Reference, References, of_kind, settle};
 use crate::output::{Output, one_line};
-use crate::shapes::{On, shapes};
+use crate::shapes::{On, of_parts, shapes};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -105,11 +105,7 @@ fn extras(
     output: &mut Output,
 ) -> Result<(), ConvertError> {
     let references = package.references(slide)?;
-    for diagram in of_kind(&references, "diagramData") {
-        if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, output, On::Drawing), output)?;
-        }
-    }
+    of_parts(package, &references, "diagramData", output)?;
     drawings::charts(package, slide, output)?;
     embedded.give_on(package, slide, output)?;
     for notes in of_kind(&references, "notesSlide") {

@@ -1,7 +1,9 @@
 //! The text of the shapes of a drawing: slides, text boxes and diagrams.
 
+use crate::ConvertError;
 use crate::flow::Flow;
 use crate::formula::Formula;
+use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, one_line};
 use crate::symbol_fonts::shown;
 use crate::xml::{Node, Stop, Tag, Xml};
@@ -19,6 +21,24 @@ pub(crate) enum On {
 pub(crate) fn is_invisible(tag: &Tag<'_>) -> bool {
     let style: String = tag.attr("style").unwrap_or_default().split_whitespace().collect();
     style.to_ascii_lowercase().contains("visibility:hidden")
+}
+
+/// Writes the text of the shapes of the parts of one kind to which a part refers, such as diagrams.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn of_parts(
+    package: &Package<'_>,
+    references: &References,
+    kind: &str,
+    output: &mut Output,
+) -> Result<(), ConvertError> {
+    for name in of_kind(references, kind) {
+        if let Some(Ok(xml)) = package.xml(name) {
+            settle(shapes(xml, output, On::Drawing), output)?;
+        }
+    }
+    Ok(())
 }
 
 /// The text of all shapes, in their order.

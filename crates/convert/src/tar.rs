@@ -62,7 +62,7 @@ fn files(bytes: &[u8], clock: Clock) -> Result<(Vec<File>, bool), ConvertError> 
             Some(b'1' | b'2') => file(", link"),
             _ => file(""),
         }
-        at = at.saturating_add(len.next_multiple_of(BLOCK));
+        at = at.saturating_add(len.checked_next_multiple_of(BLOCK).unwrap_or(len));
     }
     // Some programs leave the mark of the end out.
     Ok((files, at == bytes.len() && at > 0))

@@ -17,7 +17,7 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::Output;
-use crate::shapes::{On, shapes};
+use crate::shapes::of_parts;
 use crate::xml::whole;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -117,15 +117,9 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
 /// Writes what a sheet shows besides its cells: controls, charts, diagrams and text boxes. Counts its images.
 fn drawn(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
     controls::write(package, references, output)?;
+    of_parts(package, references, "drawing", output)?;
     for drawing in of_kind(references, "drawing") {
-        if let Some(Ok(xml)) = package.xml(drawing) {
-            settle(shapes(xml, output, On::Drawing), output)?;
-        }
-        for diagram in of_kind(&package.references(drawing)?, "diagramData") {
-            if let Some(Ok(xml)) = package.xml(diagram) {
-                settle(shapes(xml, output, On::Drawing), output)?;
-            }
-        }
+        of_parts(package, &package.references(drawing)?, "diagramData", output)?;
         drawings::charts(package, drawing, output)?;
     }
     Ok(())

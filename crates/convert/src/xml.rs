@@ -47,7 +47,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// What was read to its end; `None` if the rest of it is damaged.
+/// The value that was read to its end; `None` if the rest of it is damaged.
 ///
 /// # Errors
 /// The conversion must end.
@@ -226,7 +226,7 @@ impl<'r> Xml<'r> {
         })
     }
 
-    /// What `of` makes of the first element of which it makes something, up to the end or to where the rest is damaged.
+    /// The first value that `of` makes of an element, up to the end or to where the rest is damaged.
     ///
     /// # Errors
     /// The conversion must end.

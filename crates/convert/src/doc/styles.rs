@@ -13,7 +13,7 @@ const MAX_CHAIN: usize = 12;
 /// The place of the name in the record of a font.
 const FONT_NAME: usize = 39;
 
-/// What styles say of whether their text is hidden, by their numbers.
+/// Styles by their numbers, as far as they say whether their text is hidden.
 #[derive(Default)]
 pub(super) struct Styles(Vec<Style>);
 

@@ -16,6 +16,10 @@ const PERCENT_DECIMALS: usize = 4;
 /// Most decimals and digits that a format asks for.
 const MAX_DIGITS: usize = 30;
 
+/// Longest code that adds to texts, and its places for one. Excel takes codes of 255 characters.
+const MAX_TEXT_CODE: usize = 1_000;
+const MAX_PLACES: usize = 10;
+
 /// Signs and arrows that say on which side of zero a number is.
 const SIGNS: [char; 16] =
     ['+', '-', '\u{2212}', '\u{2013}', '▲', '▼', '△', '▽', '↑', '↓', '↗', '↘', '⬆', '⬇', '⇧', '⇩'];
@@ -264,14 +268,15 @@ impl Pattern {
     }
 }
 
-/// What a code puts around texts: the pieces between which a text stands, by its last section that has a place for one.
+/// The words of a code between which a text stands, by the last section that has a place for one.
 /// `None` if it adds nothing.
 pub(super) fn around_text(code: &str) -> Option<Vec<String>> {
-    if !code.contains('@') {
+    if !code.contains('@') || code.len() > MAX_TEXT_CODE {
         return None;
     }
     let pieces = sections(code).into_iter().rev().map(pieces).find(|pieces| pieces.len() > 1)?;
-    pieces.iter().any(|piece| !piece.trim().is_empty()).then_some(pieces)
+    let adds = pieces.len() <= MAX_PLACES && pieces.iter().any(|piece| !piece.trim().is_empty());
+    adds.then_some(pieces)
 }
 
 /// The words of a section before, between and behind its places for texts.
@@ -336,7 +341,7 @@ fn sections(code: &str) -> [&str; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::{Pattern, around_text};
 
     #[track_caller]
     fn show(code: &str, number: f64) -> String {
@@ -377,6 +382,15 @@ mod tests {
             ("General", 1e25, "1e25"),
         ] {
             assert_eq!(show(code, number), expected, "{code} {number}");
+        }
+    }
+
+    #[test]
+    fn words_around_texts_are_bounded() {
+        assert_eq!(around_text("@\" kg\"").unwrap(), ["", " kg"]);
+        assert_eq!(around_text("0;0;0;[$€-407]\\@@*-_)").unwrap(), ["€@", " "]);
+        for code in ["@", "0", "\"@\"", "\\@", &"@-".repeat(50), &format!("@{}", "x".repeat(5_000))] {
+            assert_eq!(around_text(code), None, "{code}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Book, Parts, Record, records};
 use crate::fields::u16_at;
-use crate::margins::Margin;
+use crate::margins::{MAX_MARGINS, Margin};
 
 /// Numbers of records: the begins of a part and of a view that somebody saved, and their ends.
 const BEGIN: u16 = 0x0809;
@@ -22,7 +22,7 @@ impl Book {
                 END => depth -= 1,
                 BEGIN_VIEW => in_view = true,
                 END_VIEW => in_view = false,
-                _ if in_view || depth > 1 || data.is_empty() => {}
+                _ if in_view || depth > 1 || data.is_empty() || found.len() >= MAX_MARGINS => {}
                 0x0014 => found.push(("header", self.margin(data))),
                 0x0015 => found.push(("footer", self.margin(data))),
                 0x089c => _ = others(data, &mut found),

@@ -1,6 +1,6 @@
 //! The form controls of a sheet, which stand in a drawing in VML: their captions, and what is checked or chosen.
 
-use super::bounds::MAX_CELL;
+use super::bounds::{MAX_CELL, MAX_COLUMNS};
 use crate::ConvertError;
 use crate::marks;
 use crate::ooxml::{Package, References, of_kind, settle};
@@ -63,7 +63,7 @@ impl Control {
         };
         let mut places = self.anchor.split(',').map(|number| number.trim().parse::<usize>());
         let place = match (places.next(), places.nth(1)) {
-            (Some(Ok(column)), Some(Ok(row))) => {
+            (Some(Ok(column)), Some(Ok(row))) if column < MAX_COLUMNS => {
                 format!(" on {}{}", column_name(column), row.saturating_add(1))
             }
             _ => String::new(),

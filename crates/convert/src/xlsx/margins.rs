@@ -4,7 +4,7 @@ use super::bounds::MAX_CELL;
 use super::escapes::unescaped;
 use super::records::{Records, text_at};
 use crate::fields::u16_at;
-use crate::margins::Margin;
+use crate::margins::{MAX_MARGINS, Margin};
 use crate::xml::{Node, Stop, Xml};
 
 /// The number of the record of headers and footers.
@@ -32,7 +32,7 @@ pub(super) fn read(xml: &mut Xml<'_>, found: &mut Vec<Margin>) -> Result<(), Sto
             Node::End => return Ok(()),
             _ => None,
         };
-        if let Some(kind) = kind {
+        if let Some(kind) = kind.filter(|_| found.len() < MAX_MARGINS) {
             found.push((kind, unescaped(&xml.text(MAX_CELL)?).into_owned()));
         }
     }

@@ -79,6 +79,13 @@ fn damaged_tar_archives_say_what_is_left_out() {
         let converted = read(TAR, damaged).unwrap();
         assert_eq!((converted.notes, converted.truncated), (vec![Note::EntriesLeftOut], true));
     }
+    // The lengths and names of heads as other programs might write them.
+    for (place, byte) in (0..whole.len()).step_by(7).zip((0_u8..=255).cycle()) {
+        let mut damaged = whole.clone();
+        damaged[place] = byte.wrapping_mul(37);
+        let result = read(TAR, &damaged);
+        assert!(!matches!(result, Err(ConvertError::Failed | ConvertError::TimedOut { .. })), "{place}");
+    }
     for none in [&[1; 2000][..], b"text"] {
         let error = ConvertError::Malformed { reason: "it cannot be read as a tar archive" };
         assert_eq!(read(TAR, none), Err(error));

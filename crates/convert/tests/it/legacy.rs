@@ -337,7 +337,7 @@ fn charts_and_text_boxes_are_read() {
 
 #[test]
 fn damaged_old_documents_end_in_a_text_or_an_error() {
-    for name in ["legacy.xls", "legacy.doc", "legacy.ppt"] {
+    for name in ["legacy.xls", "legacy.doc", "legacy.ppt", "shown/letter.doc", "shown/margins.xls"] {
         let whole = office(name).to_vec();
         let mut state = 0x9e37_79b9_u64;
         for round in 0..300 {

@@ -1,5 +1,5 @@
-//! What a document shows beside its text is read: headers and footers of sheets, controls of forms, what formats add to
-//! texts. The files are made by `fixtures/shown.py`.
+//! Documents show more than their text: headers and footers of sheets, controls of forms, what formats add to
+//! texts, and less where it is hidden. The files are made by `fixtures/shown.py`.
 
 use attache_convert::{Converted, Limits, Note, convert};
 use bytes::Bytes;
@@ -128,6 +128,8 @@ fn controls_of_sheets_have_their_captions_and_states() {
         shape("", "GBox", "Choose  one", ""),
         shape("", "Drop", "", "<x:Sel>2</x:Sel>"),
         shape("", "Note", "a comment", ""),
+        shape("", "Label", "far away", "")
+            .replace("0, 15, 4", "18446744073709551615, 15, 18446744073709551615"),
         shape("position:absolute; visibility: hidden", "Button", "secret", ""),
     ];
     let vml = format!("<xml>{}</xml>", vml.concat());
@@ -153,7 +155,7 @@ fn controls_of_sheets_have_their_captions_and_states() {
     assert_eq!(
         text(XLSX, file),
         "[sheet 1: One]\n[check box on A5: ☒ Approved]\n[option button on A5: ☐ Later]\n[group box on A5: Choose one]\n\
-         [list on A5: choice 2]\n"
+         [list on A5: choice 2]\n[label: far away]\n"
     );
 }
 
