@@ -127,6 +127,7 @@ impl<'o> Flow<'o> {
     }
 
     /// True if a number may go on at the end of the paragraph.
+    #[cfg(feature = "html")]
     pub(crate) fn ends_in_digit(&self) -> bool {
         self.paragraph.ends_with(|c: char| c.is_ascii_digit())
     }
