@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::format::Format;
 #[cfg(feature = "legacy")]
 use crate::protected;
-use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
+use crate::{ConvertError, Converted, Limits, Note, detection, dispatch, guarded, gzip, media_type};
 
 /// True if [`convert`] supports this media type. Parameters and case are ignored.
 pub fn can_convert(media_type: &str) -> bool {
@@ -34,16 +34,29 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
     let charset = media_type::charset(media_type);
     guarded::run(limits.max_time, move |clock| {
         let found = detection::resolve(format, &bytes)?;
-        #[cfg(feature = "legacy")]
-        let (bytes, found) = if found == Format::Encrypted {
-            let inside = protected::open_package(&bytes, &limits, clock)?;
+        let (format, bytes, found, is_whole) = if found == Format::Gzip {
+            let (inside, format, is_whole) = gzip::open(&bytes, &limits)?;
             let found = detection::resolve(format, &inside)?;
-            (inside, found)
+            (format, inside, found, is_whole)
         } else {
-            (bytes, found)
+            (format, bytes, found, true)
+        };
+        #[cfg(feature = "legacy")]
+        let (bytes, found, is_intact) = if found == Format::Encrypted {
+            let (inside, is_intact) = protected::open_package(&bytes, &limits, clock)?;
+            let found = detection::resolve(format, &inside)?;
+            (inside, found, is_intact)
+        } else {
+            (bytes, found, true)
         };
         let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
         converted.notes.extend(found.differs_from(format));
+        if !is_whole {
+            converted.notes.push(Note::EndsEarly);
+            converted.truncated = true;
+        }
+        #[cfg(feature = "legacy")]
+        converted.notes.extend((!is_intact).then_some(Note::Altered));
         Ok(converted)
     })
 }

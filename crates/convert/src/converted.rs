@@ -168,6 +168,8 @@ pub enum Note {
     },
     /// The file ends before its end marker; what could be recovered is shown.
     EndsEarly,
+    /// The encrypted content is not what its integrity value was made of: it was damaged, or somebody altered it.
+    Altered,
     /// The list of the parts of the file is missing or damaged: what could be found without it is shown.
     Recovered,
     /// The charset is not declared, or is not the declared one: this one was guessed.
@@ -245,6 +247,9 @@ impl fmt::Display for Note {
                 write!(f, "{count} characters could not be read and stand as \u{FFFD}")
             }
             Self::EndsEarly => f.write_str("the file ends early; what could be recovered is shown"),
+            Self::Altered => f.write_str(
+                "the content does not match the integrity value of the file: it is damaged or was altered",
+            ),
             Self::Recovered => f.write_str(
                 "the list of the file's parts is missing or damaged; what could be found without it is shown",
             ),

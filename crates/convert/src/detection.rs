@@ -11,6 +11,7 @@ use crate::charset;
 #[cfg(feature = "legacy")]
 use crate::compound::Compound;
 use crate::format::Format;
+use crate::tar::is_tar;
 
 /// The mark of the compound files that Office wrote before 2007, and writes still for encrypted documents.
 pub(crate) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
@@ -89,8 +90,10 @@ fn by_signature(bytes: &[u8]) -> Option<Format> {
             return Some(Format::Html);
         }
     }
-    let _ = bytes;
-    None
+    if bytes.starts_with(b"\x1f\x8b") {
+        return Some(Format::Gzip);
+    }
+    is_tar(bytes).then_some(Format::Tar)
 }
 
 /// The format of a compound file, by the names of the streams that it begins with: others belong to embedded files.

@@ -57,6 +57,8 @@ pub(crate) fn convert(
         Format::JsonLines => crate::json::convert_lines(bytes, charset, limits, clock),
         Format::Text => crate::plain::convert(bytes, charset, limits, clock),
         Format::Zip => crate::listing::convert(bytes, limits, clock),
-        Format::Office | Format::Unknown => Err(ConvertError::UnknownFormat),
+        Format::Tar => crate::tar::convert(bytes, limits, clock),
+        // Packed twice.
+        Format::Gzip | Format::Office | Format::Unknown => Err(ConvertError::UnknownFormat),
     }
 }

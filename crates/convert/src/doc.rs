@@ -2,22 +2,27 @@
 //! told apart from what ends a cell by the properties of paragraphs.
 
 mod properties;
+mod styles;
 
 use bytes::Bytes;
 
-use self::properties::{Characters, Gone, Paragraphs, Place};
+use self::properties::{Characters, Look, Paragraphs, Place};
+use self::styles::{Styles, fonts};
 use crate::compound::Compound;
 use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
-use crate::flow::Flow;
+use crate::flow::{Flow, runs_on};
 use crate::guarded::Clock;
 use crate::output::Output;
+use crate::symbol_fonts::{shown, sign};
 use crate::{ConvertError, Converted, Limits, Unit};
 
-/// Where the table of positions begins in the head of a document, and three of its entries.
+/// Where the table of positions begins in the head of a document, and some of its entries.
 const POSITIONS: usize = 0x9a;
+const STYLES: usize = 1;
 const CHARACTERS: usize = 12;
 const PARAGRAPHS: usize = 13;
+const FONTS: usize = 15;
 const PIECES: usize = 33;
 
 /// Fields inside each other.
@@ -57,6 +62,8 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         flow: Flow::new(&mut output),
         paragraphs,
         characters,
+        styles: part(STYLES).map(Styles::read).unwrap_or_default(),
+        fonts: part(FONTS).map(fonts).unwrap_or_default(),
         fields: Vec::new(),
         table: false,
         row: false,
@@ -111,6 +118,9 @@ struct Reader<'o> {
     flow: Flow<'o>,
     paragraphs: Paragraphs,
     characters: Characters,
+    styles: Styles,
+    /// The names of fonts.
+    fonts: Vec<String>,
     /// The fields that are open.
     fields: Vec<Field>,
     table: bool,
@@ -154,6 +164,16 @@ impl Reader<'_> {
         self.fields.iter().any(|field| !field.has_result)
     }
 
+    /// True if characters with these properties at a byte are not part of the text as it stands now.
+    fn is_gone(&self, look: Look, byte: usize) -> bool {
+        look.is_deleted
+            || match look.hidden {
+                Some(0) => false,
+                Some(1) => true,
+                said => self.styles.hide(self.paragraphs.at(byte).style, look.style) != (said == Some(0x81)),
+            }
+    }
+
     /// Text whose first byte stands there.
     fn text(&mut self, mut bytes: &[u8], mut at: usize, is_narrow: bool) {
         if self.in_code() {
@@ -166,13 +186,22 @@ impl Reader<'_> {
             return;
         }
         while !bytes.is_empty() {
-            let (gone, end) = self.characters.at(at);
+            let (look, end) = self.characters.at(at);
             let len = end - at;
             let len = if is_narrow { len } else { len.checked_next_multiple_of(2).unwrap_or(len) };
             let (run, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
-            if gone.is_none() {
+            if !self.is_gone(look, at) {
                 let text = if is_narrow { narrow(run) } else { wide(run) };
-                self.cell.extend(text.chars().filter(|c| *c != '\u{ad}'));
+                let font = look.symbol.map(|(font, _)| font).or(look.font).unwrap_or_default();
+                let font = self.fonts.get(usize::from(font)).map_or("", String::as_str);
+                if let Some((_, code)) = look.symbol {
+                    let sign = sign(font, code.into()).to_string();
+                    self.flow.output.unreadable(&sign);
+                    self.cell.push_str(&sign.repeat(text.chars().count()));
+                } else {
+                    let text = shown(font, &text, self.flow.output);
+                    self.cell.extend(text.chars().filter(|c| *c != '\u{ad}'));
+                }
             }
             (bytes, at) = (rest, at + run.len());
         }
@@ -180,7 +209,8 @@ impl Reader<'_> {
 
     /// A character that is none of the text, at a byte.
     fn mark(&mut self, unit: u16, byte: usize) {
-        let gone = self.characters.at(byte).0;
+        let look = self.characters.at(byte).0;
+        let is_gone = self.is_gone(look, byte);
         match unit {
             0x13 if self.fields.len() < MAX_FIELDS => {
                 self.fields.push(Field { has_result: false, code: String::new(), at: self.cell.len() });
@@ -192,12 +222,14 @@ impl Reader<'_> {
             }
             0x15 => {
                 let Some(field) = self.fields.pop() else { return };
-                if !self.in_code()
-                    && gone.is_none()
+                if eq::is_silent(&field.code) {
+                    self.cell.truncate(self.cell.floor_char_boundary(field.at));
+                } else if !self.in_code()
+                    && !is_gone
                     && self.cell.len() == field.at
                     && let Some(equation) = eq::shown(&field.code)
                 {
-                    if eq::runs_on(&self.cell, &equation) {
+                    if runs_on(&self.cell, &equation) {
                         self.cell.push(' ');
                     }
                     self.cell.push_str(&equation);
@@ -215,12 +247,12 @@ impl Reader<'_> {
                 }
             }
             // Without its mark a paragraph goes on with the next one.
-            0x0d | 0x0c if gone == Some(Gone::Deleted) => {}
+            0x0d | 0x0c if look.is_deleted => {}
             0x0d | 0x0c => {
                 let place = self.paragraphs.at(byte);
                 self.end_paragraph(place);
             }
-            _ if gone.is_some() => {}
+            _ if is_gone => {}
             0x09 => self.cell.push('\t'),
             0x0b => self.cell.push('\n'),
             0x1e => self.cell.push('-'),
@@ -239,8 +271,14 @@ impl Reader<'_> {
             self.row = true;
         }
         self.flow.open_cell(1, 1);
-        self.flow.text(&std::mem::take(&mut self.cell));
+        self.write();
         self.flow.close_cell();
+    }
+
+    /// Writes the text since the last mark. Fields that go on do so in an empty one.
+    fn write(&mut self) {
+        self.flow.text(&std::mem::take(&mut self.cell));
+        self.fields.iter_mut().for_each(|field| field.at = 0);
     }
 
     fn end_paragraph(&mut self, place: Place) {
@@ -253,7 +291,7 @@ impl Reader<'_> {
             self.flow.close_table();
             (self.table, self.row) = (false, false);
         }
-        self.flow.text(&std::mem::take(&mut self.cell));
+        self.write();
         self.flow.end_paragraph();
     }
 }

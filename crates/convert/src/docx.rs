@@ -14,7 +14,7 @@ use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, joined_lines};
-use crate::shapes::{On, shapes};
+use crate::shapes::of_parts;
 use crate::xml::{Node, Stop};
 use crate::{ConvertError, Converted, Limits, Unit};
 
@@ -39,13 +39,12 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         notes: HashMap::new(),
         unread: false,
     };
-    for (kind, element) in [("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")] {
-        read_notes(&package, &references, kind, element, limits, &mut parts)?;
-        parts.numbering.restart();
-    }
-
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
+    for (kind, element) in [("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment")] {
+        read_notes(&package, &references, (kind, element), limits, &mut parts, &mut output)?;
+        parts.numbering.restart();
+    }
     match package.xml(&name) {
         Some(Ok(mut xml)) => {
             let mut body = Body::new(Flow::new(&mut output), &mut parts, true);
@@ -68,11 +67,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     }
     margins(&package, &references, parts.styles.only_hiding(), limits, &mut output)?;
     // Where a chart or diagram stands in the text, only its frame is.
-    for diagram in of_kind(&references, "diagramData") {
-        if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, &mut output, On::Sheet), &mut output)?;
-        }
-    }
+    of_parts(&package, &references, "diagramData", &mut output)?;
     crate::drawings::charts(&package, &name, &mut output)?;
     let mut embedded = Embedded::new(limits);
     embedded.give_on(&package, &name, &mut output)?;
@@ -88,10 +83,10 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
 fn read_notes(
     package: &Package<'_>,
     references: &References,
-    kind: &str,
-    element: &'static str,
+    (kind, element): (&str, &'static str),
     limits: &Limits,
     parts: &mut Parts,
+    output: &mut Output,
 ) -> Result<(), ConvertError> {
     for name in of_kind(references, kind) {
         let Some(Ok(mut xml)) = package.xml(name) else {
@@ -115,13 +110,14 @@ fn read_notes(
                 }
             };
             let Some((id, author)) = opened else { continue };
-            let mut output = Output::new(Unit::Whole, limits);
-            output.begin("");
-            let mut body = Body::new(Flow::new(&mut output), parts, false);
+            let mut inside = Output::new(Unit::Whole, limits);
+            inside.begin("");
+            let mut body = Body::new(Flow::new(&mut inside), parts, false);
             let ended = body.read(&mut xml);
             body.finish();
-            settle(ended, &mut output)?;
-            let text = joined_lines(&output.into_text());
+            settle(ended, &mut inside)?;
+            output.take_remarks(&inside);
+            let text = joined_lines(&inside.into_text());
             kept += text.len();
             if kept > limits.max_output_bytes || parts.notes.len() >= MAX_NOTES {
                 parts.unread = true;
@@ -157,8 +153,9 @@ fn margins(
             let ended = body.read(&mut xml);
             body.finish();
             styles = parts.styles;
-            settle(ended, &mut inside)?;
-            output.margin(kind, inside, &mut shown);
+            output.take_remarks(&inside);
+            output.margin(kind, &joined_lines(inside.so_far()), &mut shown);
+            settle(ended, output)?;
         }
     }
     Ok(())

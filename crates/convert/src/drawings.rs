@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ConvertError;
-use crate::ooxml::{Package, of_kind};
+use crate::ooxml::{Package, of_kind, settle};
 use crate::output::{Output, one_line};
 use crate::table::push_row;
 use crate::xml::{Node, Stop, Xml};
@@ -61,11 +61,7 @@ pub(crate) fn chart(package: &Package<'_>, name: &str, output: &mut Output) -> R
         return Ok(());
     };
     let mut chart = Chart::default();
-    match chart.read(xml) {
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) => output.partial(),
-        Ok(()) => {}
-    }
+    settle(chart.read(xml), output)?;
     // Bare numbers say nothing.
     let named = |series: &Series| !series.name.is_empty() || !series.categories.is_empty();
     if chart.titles.is_empty() && !chart.series.iter().any(named) {

@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::{Output, one_line};
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Tag, Xml, whole};
 use crate::{ConvertError, Converted, Limits, Note, Unit, charset, html};
 
 /// Files of one book that are listed.
@@ -19,7 +19,9 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     let archive = Archive::open(bytes, limits)?;
     let book = Book { archive: &archive, clock };
     let contents = match book.package() {
-        Ok(package) => settled(book.xml_of(&package).map(|xml| Contents::read(xml, &package)))?,
+        Ok(package) => {
+            book.xml_of(&package).map(|xml| whole(Contents::read(xml, &package))).transpose()?.flatten()
+        }
         Err(ConvertError::Malformed { .. }) if archive.recovered => None,
         Err(error) => return Err(error),
     };
@@ -90,7 +92,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         if !output.begin(title) {
             break;
         }
-        output.absorb(chapter);
+        output.absorb(&chapter);
         if !whole {
             output.partial();
         }
@@ -99,18 +101,6 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         return Err(ConvertError::Encrypted { reason: "its chapters are locked" });
     }
     output.finish()
-}
-
-/// The parts that could be read; none if it is damaged.
-///
-/// # Errors
-/// The time is over.
-fn settled<T>(read: Option<Result<T, Stop>>) -> Result<Option<T>, ConvertError> {
-    match read {
-        Some(Ok(read)) => Ok(Some(read)),
-        Some(Err(Stop::Over(error))) => Err(error),
-        Some(Err(Stop::Damaged)) | None => Ok(None),
-    }
 }
 
 struct Book<'a, 'b> {
@@ -183,29 +173,15 @@ impl Contents {
 }
 
 impl Book<'_, '_> {
-    fn xml(&self, name: &str) -> Option<Result<Xml<'_>, Stop>> {
-        Some(self.archive.part(name)?.map(|part| Xml::new(part, self.clock)).map_err(Stop::from))
-    }
-
     fn xml_of(&self, name: &str) -> Option<Xml<'_>> {
-        self.xml(name)?.ok()
+        Some(Xml::new(self.archive.part(name)?.ok()?, self.clock))
     }
 
     /// The name of the package, as the container says.
     fn package(&self) -> Result<String, ConvertError> {
-        let find = |mut xml: Xml<'_>| loop {
-            match xml.next()? {
-                Node::Open(tag) if tag.name() == "rootfile" => {
-                    if let Some(path) = tag.attr("full-path") {
-                        return Ok(path);
-                    }
-                }
-                Node::End => return Err(Stop::Damaged),
-                _ => {}
-            }
-        };
-        settled(self.xml_of("META-INF/container.xml").map(find))?
-            .ok_or(ConvertError::Malformed { reason: "it has no book inside" })
+        let path = |tag: &Tag<'_>| tag.attr("full-path").filter(|_| tag.name() == "rootfile");
+        let found = self.xml_of("META-INF/container.xml").map(|mut xml| xml.find(path)).transpose()?;
+        found.flatten().ok_or(ConvertError::Malformed { reason: "it has no book inside" })
     }
 
     /// The titles of the files, as the table of contents gives them.
@@ -216,7 +192,7 @@ impl Book<'_, '_> {
         let mut titles = HashMap::new();
         for file in navigation.into_iter().chain(toc).chain(ncx) {
             let Some(xml) = self.xml_of(&file.name) else { continue };
-            settled(Some(entries(xml, &file.name, &mut titles)))?;
+            whole(entries(xml, &file.name, &mut titles))?;
         }
         Ok(titles)
     }
@@ -226,24 +202,21 @@ impl Book<'_, '_> {
         let mut locked = Vec::new();
         let Some(mut xml) = self.xml_of("META-INF/encryption.xml") else { return Ok(locked) };
         let mut scrambled = false;
-        loop {
-            match xml.next() {
-                Ok(Node::Open(tag)) => match tag.name() {
-                    "EncryptedData" => scrambled = false,
-                    "EncryptionMethod" => {
-                        let method = tag.attr("Algorithm").unwrap_or_default();
-                        scrambled = method.contains("idpf.org") || method.contains("ns.adobe.com/pdf/enc");
-                    }
-                    "CipherReference" if !scrambled && locked.len() < MAX_FILES => {
-                        locked.extend(tag.attr("URI").map(|name| resolve("", &name)));
-                    }
-                    _ => {}
-                },
-                Ok(Node::End) | Err(Stop::Damaged) => return Ok(locked),
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(_) => {}
+        xml.find(|tag| {
+            match tag.name() {
+                "EncryptedData" => scrambled = false,
+                "EncryptionMethod" => {
+                    let method = tag.attr("Algorithm").unwrap_or_default();
+                    scrambled = method.contains("idpf.org") || method.contains("ns.adobe.com/pdf/enc");
+                }
+                "CipherReference" if !scrambled => {
+                    locked.extend(tag.attr("URI").map(|name| resolve("", &name)));
+                }
+                _ => {}
             }
-        }
+            (locked.len() >= MAX_FILES).then_some(())
+        })?;
+        Ok(locked)
     }
 
     /// The bytes of a chapter, and whether these are all; `None` if it cannot be read.

@@ -1,16 +1,19 @@
 //! Fields of Word whose text stands in their instructions: `EQ \f(1,2)` shows a fraction, and `EQ \o\ad(…)` a word with
 //! its reading above it (ECMA-376 part 1, 17.16.5.18 names it; the switches are those of Word's help).
 
+use crate::flow::{grouped, runs_on};
+
 /// Longest instructions that are looked at.
 pub(crate) const MAX_CODE: usize = 4 << 10;
 
 /// Arguments inside each other.
 const MAX_DEPTH: usize = 20;
 
-/// True if a number in the text would go on in the formula behind it.
-pub(crate) fn runs_on(text: &str, formula: &str) -> bool {
-    let digit = |c: char| c.is_ascii_digit();
-    text.ends_with(digit) && formula.starts_with(digit)
+/// True of a field that shows nothing: its result is the text of a bookmark, which shows where others refer to it
+/// (ECMA-376 part 1, 17.16.5, `SET` and `ASK`).
+pub(crate) fn is_silent(code: &str) -> bool {
+    let name = code.split_whitespace().next().unwrap_or_default();
+    name.eq_ignore_ascii_case("SET") || name.eq_ignore_ascii_case("ASK")
 }
 
 /// The text that a field shows by these instructions; `None` unless it is an equation.
@@ -161,11 +164,6 @@ fn closing(sign: char) -> char {
         '<' => '>',
         sign => sign,
     }
-}
-
-/// An expression in brackets, unless it is one word or number.
-fn grouped(text: &str) -> String {
-    if text.chars().all(|c| c.is_alphanumeric() || c == '.') { text.to_owned() } else { format!("({text})") }
 }
 
 #[cfg(test)]

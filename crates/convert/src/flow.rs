@@ -1,7 +1,9 @@
 //! Running text: paragraphs, headings, lists and tables, one after the other and inside each other.
 
+use std::borrow::Cow;
+
 use crate::output::Output;
-use crate::{eq, table};
+use crate::table;
 
 /// Columns and rows that one cell may span.
 const MAX_SPAN: usize = 1000;
@@ -11,6 +13,18 @@ const MAX_COVERED: usize = 16 * MAX_SPAN;
 
 /// Tables inside each other; what is deeper stands in the cell of the last one.
 const MAX_TABLES: usize = 20;
+
+/// True if a number in the text would go on in the formula behind it.
+pub(crate) fn runs_on(text: &str, formula: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit();
+    text.ends_with(digit) && formula.starts_with(digit)
+}
+
+/// A part of a formula, in brackets unless it is one sign, a number or a name.
+pub(crate) fn grouped(part: &str) -> Cow<'_, str> {
+    let is_one = part.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | ',' | '′'));
+    if is_one || part.chars().nth(1).is_none() { part.into() } else { format!("({part})").into() }
+}
 
 /// Running text on its way into an output.
 pub(crate) struct Flow<'o> {
@@ -106,13 +120,14 @@ impl<'o> Flow<'o> {
 
     /// Adds a formula. One that begins with a digit stands apart from a number before it: 2 and a half is not 21 halves.
     pub(crate) fn formula(&mut self, formula: &str) {
-        if eq::runs_on(&self.paragraph, formula) {
+        if runs_on(&self.paragraph, formula) {
             self.text(" ");
         }
         self.text(formula);
     }
 
     /// True if a number may go on at the end of the paragraph.
+    #[cfg(feature = "html")]
     pub(crate) fn ends_in_digit(&self) -> bool {
         self.paragraph.ends_with(|c: char| c.is_ascii_digit())
     }

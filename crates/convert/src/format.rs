@@ -48,6 +48,9 @@ pub(crate) enum Format {
     JsonLines,
     Text,
     Zip,
+    Tar,
+    /// One file, packed.
+    Gzip,
     /// An office file from before 2007, or any of which the type says less than the bytes.
     Office,
     /// Bytes of unknown type.
@@ -125,6 +128,9 @@ const TYPES: &[(&str, Format)] = &[
     ("application/json", Format::Json),
     ("application/x-ndjson", Format::JsonLines),
     ("application/zip", Format::Zip),
+    ("application/x-tar", Format::Tar),
+    ("application/gzip", Format::Gzip),
+    ("application/x-gzip", Format::Gzip),
     ("application/msword", Format::Office),
     ("application/vnd.ms-excel", Format::Office),
     ("application/vnd.ms-powerpoint", Format::Office),
@@ -196,6 +202,8 @@ impl Format {
             Self::JsonLines => "JSON lines",
             Self::Text => "text",
             Self::Zip => "a zip archive",
+            Self::Tar => "a tar archive",
+            Self::Gzip => "a file that gzip packed",
             Self::Office | Self::Unknown => "what it is",
         }
     }
@@ -203,7 +211,7 @@ impl Format {
     /// True if a document of this type may turn out to be of another. Text is taken at its word.
     pub(crate) fn is_container(self) -> bool {
         match self {
-            Self::Zip | Self::Office | Self::Unknown => true,
+            Self::Zip | Self::Tar | Self::Gzip | Self::Office | Self::Unknown => true,
             #[cfg(feature = "office")]
             Self::Docx
             | Self::Xlsx

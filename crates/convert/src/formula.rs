@@ -1,6 +1,6 @@
 //! Formulas of Office as they are written on one line: `1/2`, `10^6`, `√(a+b)`.
 
-use crate::flow::Flow;
+use crate::flow::{Flow, grouped};
 use crate::xml::Tag;
 
 /// The elements for which [`Formula::open`] keeps a part.
@@ -167,7 +167,7 @@ impl Formula {
                 let text = text.trim();
                 if !text.is_empty() {
                     flow.text(mark);
-                    together(text, flow);
+                    flow.text(&grouped(text));
                 }
             }
             Some(Part::Marked { before, sign }) => {
@@ -198,14 +198,5 @@ impl Formula {
                 flow.text(&text);
             }
         }
-    }
-}
-
-/// Writes a part, in brackets if it is more than a number or a name.
-fn together(text: &str, flow: &mut Flow<'_>) {
-    if text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | ',')) {
-        flow.text(text);
-    } else {
-        flow.text(&format!("({text})"));
     }
 }

@@ -1,5 +1,6 @@
 //! HTML to the text that a reader sees. Scripts, styles and what is hidden are left out; addresses of links too.
 
+mod controls;
 mod elements;
 mod math;
 mod skipped;
@@ -10,6 +11,7 @@ use encoding_rs::Encoding;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 
+use self::controls::Select;
 use self::elements::{breaks, is_skipped, is_void, raw_text};
 use self::math::Math;
 use self::skipped::{End, Skipped};
@@ -109,6 +111,7 @@ pub(crate) fn render(text: &str, form: Form, flow: &mut Flow<'_>, clock: Clock) 
         }
     }
     drop(tokenizer);
+    page.end_select();
     page.end_paragraph();
     Ok(())
 }
@@ -131,6 +134,8 @@ struct Page<'f, 'o> {
     /// The text before the paragraph: the mark of a list item.
     mark: Option<String>,
     title: Option<String>,
+    /// The list of a form that is open.
+    select: Option<Select>,
     math: Math,
 }
 
@@ -142,7 +147,18 @@ struct Tag {
     text: String,
     columns: Option<usize>,
     rows: Option<usize>,
-    number: Option<i64>,
+    /// The value of a control, or the number of an item or of the first one.
+    value: String,
+    /// The kind of a control.
+    kind: String,
+    is_chosen: bool,
+    is_multiple: bool,
+}
+
+impl Tag {
+    fn number(&self) -> Option<i64> {
+        self.value.trim().parse().ok()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -151,7 +167,8 @@ enum Attribute {
     Style,
     Columns,
     Rows,
-    Number,
+    Value,
+    Kind,
 }
 
 impl<'f, 'o> Page<'f, 'o> {
@@ -168,6 +185,7 @@ impl<'f, 'o> Page<'f, 'o> {
             lists: Vec::new(),
             mark: None,
             title: None,
+            select: None,
             math: Math::default(),
         }
     }
@@ -194,12 +212,17 @@ impl<'f, 'o> Page<'f, 'o> {
             b"style" => Some(Attribute::Style),
             b"colspan" => Some(Attribute::Columns),
             b"rowspan" => Some(Attribute::Rows),
-            b"start" | b"value" => Some(Attribute::Number),
-            b"hidden" => {
-                self.tag.hidden = true;
+            b"start" | b"value" => Some(Attribute::Value),
+            b"type" => Some(Attribute::Kind),
+            _ => {
+                match name {
+                    b"hidden" => self.tag.hidden = true,
+                    b"checked" | b"selected" => self.tag.is_chosen = true,
+                    b"multiple" => self.tag.is_multiple = true,
+                    _ => {}
+                }
                 None
             }
-            _ => None,
         };
     }
 
@@ -213,7 +236,8 @@ impl<'f, 'o> Page<'f, 'o> {
             }
             Some(Attribute::Columns) => self.tag.columns = value.trim().parse().ok(),
             Some(Attribute::Rows) => self.tag.rows = value.trim().parse().ok(),
-            Some(Attribute::Number) => self.tag.number = value.trim().parse().ok(),
+            Some(Attribute::Value) => self.tag.value = value.into_owned(),
+            Some(Attribute::Kind) => self.tag.kind = value.into_owned(),
             None => {}
         }
     }
@@ -260,6 +284,9 @@ impl<'f, 'o> Page<'f, 'o> {
     }
 
     fn open(&mut self, tag: &Tag) {
+        if breaks(&tag.name) || matches!(&*tag.name, b"input" | b"select" | b"textarea") {
+            self.end_select();
+        }
         if breaks(&tag.name) {
             self.end_paragraph();
             self.math = Math::default();
@@ -273,9 +300,11 @@ impl<'f, 'o> Page<'f, 'o> {
                 self.heading = tag.name.last().map(|digit| usize::from(digit - b'0'));
             }
             b"pre" | b"listing" | b"xmp" => self.preformatted += 1,
+            b"input" => self.control(&controls::input(tag)),
+            b"select" => self.select = Some(Select::new(tag)),
             b"ul" | b"menu" | b"dir" if self.lists.len() < MAX_LISTS => self.lists.push(None),
-            b"ol" if self.lists.len() < MAX_LISTS => self.lists.push(Some(tag.number.unwrap_or(1))),
-            b"li" => self.item(tag.number),
+            b"ol" if self.lists.len() < MAX_LISTS => self.lists.push(Some(tag.number().unwrap_or(1))),
+            b"li" => self.item(tag.number()),
             b"dd" => self.mark = Some("  ".to_owned()),
             b"table" => self.flow.open_table(),
             b"tr" => self.flow.open_row(),
@@ -288,9 +317,34 @@ impl<'f, 'o> Page<'f, 'o> {
             // So that 10 and a raised 6 are not read as 106.
             b"sup" if !self.flow.ends_blank() => self.flow.text("^"),
             b"del" | b"s" | b"strike" => self.flow.text("~~"),
-            // These are rendered apart and would run into the text before them.
-            b"option" | b"button" | b"label" if !self.flow.ends_blank() => self.flow.text(" "),
+            b"option" | b"button" | b"label" | b"textarea" => self.space(),
             _ => {}
+        }
+        match (&*tag.name, &mut self.select) {
+            (b"textarea", _) => self.preformatted += 1,
+            (b"option", Some(select)) => select.option(tag),
+            _ => {}
+        }
+    }
+
+    fn space(&mut self) {
+        if !self.flow.ends_blank() {
+            self.flow.text(" ");
+        }
+    }
+
+    /// Writes what a control shows, if it shows anything.
+    fn control(&mut self, shown: &str) {
+        if !shown.is_empty() {
+            self.space();
+            self.flow.text(shown);
+            self.flow.text(" ");
+        }
+    }
+
+    fn end_select(&mut self) {
+        if let Some(select) = self.select.take() {
+            self.control(&select.shown());
         }
     }
 
@@ -306,6 +360,9 @@ impl<'f, 'o> Page<'f, 'o> {
             }
         }
         self.math.close(name, self.flow);
+        if breaks(name) || name == b"select" {
+            self.end_select();
+        }
         if breaks(name) {
             self.end_paragraph();
         }
@@ -320,7 +377,12 @@ impl<'f, 'o> Page<'f, 'o> {
                 }
             }
             b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => self.heading = None,
-            b"pre" | b"listing" | b"xmp" => self.preformatted = self.preformatted.saturating_sub(1),
+            b"pre" | b"listing" | b"xmp" | b"textarea" => {
+                self.preformatted = self.preformatted.saturating_sub(1);
+                if name == b"textarea" {
+                    self.space();
+                }
+            }
             b"ul" | b"ol" | b"menu" | b"dir" => {
                 self.lists.pop();
                 self.mark = None;
@@ -341,6 +403,10 @@ impl<'f, 'o> Page<'f, 'o> {
         }
         if let Some(title) = &mut self.title {
             title.extend(text.chars().take(MAX_VALUE));
+            return;
+        }
+        if let Some(select) = &mut self.select {
+            select.text(text);
             return;
         }
         if self.preformatted > 0 {

@@ -13,15 +13,16 @@
 //! | PDF | `pdf` | `[page 2]` | rows and columns of tables, values of fields, comments |
 //! | DOC, XLS, PPT, MSG | `legacy` | as their successors | of Office 97 to 2003 and Outlook; attachments are [`Converted::attachments`] |
 //! | DOCX, ODT, RTF | `office` | `[page 2]` if Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments in place; not deleted or hidden text |
-//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets, rows and columns are marked |
+//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments, headers and footers, form controls; hidden sheets, rows and columns are marked |
 //! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides are marked |
 //! | EPUB | `epub` | `[chapter 2: Title]` | |
-//! | HTML | `html` | | headings, lists, texts of links and pictures; not scripts, styles or hidden content |
+//! | HTML | `html` | | headings, lists, texts of links and pictures, values of form controls; not scripts, styles or hidden content |
 //! | e-mail | `email` | | the usual headers, the best text, nested messages; attachments are [`Converted::attachments`] |
 //! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header row repeated with each block of rows |
 //! | JSON | | | indented; in large documents long lists and texts are cut, with counts |
 //! | other text | | | in any charset; a guessed one is a [`Note::Charset`] |
-//! | zip archives | | | the names and sizes of the files |
+//! | zip and tar archives | | | the names and sizes of the files |
+//! | gzip | | | as the file that it packs |
 //!
 //! Cell formats add digits but never hide them: `0.00` shows 741.2 as 741.20, and 4.33333333333333 with all its digits,
 //! since a model calculates with the text it reads; dates are ISO dates, a negative number has a minus.
@@ -143,11 +144,16 @@ mod formula;
 #[cfg(feature = "office")]
 mod grid;
 mod guarded;
+mod gzip;
 #[cfg(feature = "html")]
 mod html;
 mod json;
 mod limits;
 mod listing;
+#[cfg(feature = "office")]
+mod margins;
+#[cfg(any(feature = "office", feature = "html"))]
+mod marks;
 mod media_type;
 #[cfg(feature = "legacy")]
 mod msg;
@@ -182,6 +188,7 @@ mod shapes;
 #[cfg(any(feature = "office", feature = "pdf"))]
 mod symbol_fonts;
 mod table;
+mod tar;
 mod transcode;
 #[cfg(feature = "legacy")]
 mod xls;

@@ -1,6 +1,7 @@
 //! The OpenDocument formats to text: ODT, ODS and ODP.
 
 mod lists;
+mod margins;
 mod objects;
 mod sheets;
 mod styles;
@@ -8,8 +9,9 @@ mod text;
 
 use crate::archive::Archive;
 use crate::guarded::Clock;
+use crate::ooxml::settle;
 use crate::output::Output;
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Stop, Xml, whole};
 use crate::{ConvertError, Converted, Limits, Unit};
 
 use self::objects::Objects;
@@ -35,13 +37,18 @@ pub(crate) fn convert(
     let mut objects = Objects::new(&archive, limits, clock);
     let read = match (unit, content) {
         (_, Err(stop)) => Err(stop),
-        (Unit::Sheet, Ok(xml)) => sheets::read(xml, &mut objects, &mut output, clock),
+        (Unit::Sheet, Ok(xml)) => {
+            let mut found = margins::Margins::default();
+            let ended = match open("styles.xml") {
+                Some(Ok(styles)) => margins::read(styles, &mut found),
+                _ => Ok(()),
+            };
+            sheets::read(xml, &mut objects, &found, &mut output, clock).and(ended)
+        }
         (_, Ok(xml)) => {
             let mut styles = Styles::default();
-            if let Some(Ok(xml)) = open("styles.xml")
-                && let Err(Stop::Over(error)) = styles.read(xml)
-            {
-                return Err(error);
+            if let Some(Ok(xml)) = open("styles.xml") {
+                whole(styles.read(xml))?;
             }
             let read = text::read(xml, styles, &mut objects, unit, &mut output);
             match (unit, read, open("styles.xml")) {
@@ -50,22 +57,11 @@ pub(crate) fn convert(
             }
         }
     };
-    match read {
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) => output.partial(),
-        Ok(()) => {}
-    }
+    settle(read, &mut output)?;
     archive.tell(&mut output);
     output.finish()
 }
 
 fn is_encrypted(mut manifest: Xml<'_>) -> Result<bool, ConvertError> {
-    loop {
-        match manifest.next() {
-            Ok(Node::Open(tag)) if tag.name() == "encryption-data" => return Ok(true),
-            Ok(Node::End) | Err(Stop::Damaged) => return Ok(false),
-            Err(Stop::Over(error)) => return Err(error),
-            Ok(_) => {}
-        }
-    }
+    Ok(manifest.find(|tag| (tag.name() == "encryption-data").then_some(()))?.is_some())
 }

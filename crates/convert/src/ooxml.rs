@@ -6,7 +6,7 @@ use crate::ConvertError;
 use crate::archive::{Archive, join};
 use crate::guarded::Clock;
 use crate::output::Output;
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Stop, Xml, whole};
 
 /// References of one part that are kept.
 const MAX_REFERENCES: usize = 20_000;
@@ -55,22 +55,17 @@ impl Package<'_> {
         let list = join(folder, &format!("_rels/{file}.rels"));
         let mut found = References::new();
         let Some(Ok(mut xml)) = self.xml(&list) else { return Ok(found) };
-        while found.len() < MAX_REFERENCES {
-            match xml.next() {
-                Ok(Node::Open(tag)) if tag.name() == "Relationship" => {
-                    let outside =
-                        tag.attr("TargetMode").is_some_and(|mode| mode.eq_ignore_ascii_case("external"));
-                    if let (Some(id), Some(target), false) = (tag.attr("Id"), tag.attr("Target"), outside) {
-                        let kind = tag.attr("Type").unwrap_or_default();
-                        let kind = kind.rsplit('/').next().unwrap_or_default().to_owned();
-                        found.insert(id, Reference { kind, target: join(folder, &target) });
-                    }
-                }
-                Ok(Node::End) | Err(Stop::Damaged) => break,
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(_) => {}
+        xml.find(|tag| {
+            let outside = tag.attr("TargetMode").is_some_and(|mode| mode.eq_ignore_ascii_case("external"));
+            if tag.name() == "Relationship"
+                && let (Some(id), Some(target), false) = (tag.attr("Id"), tag.attr("Target"), outside)
+            {
+                let kind = tag.attr("Type").unwrap_or_default();
+                let kind = kind.rsplit('/').next().unwrap_or_default().to_owned();
+                found.insert(id, Reference { kind, target: join(folder, &target) });
             }
-        }
+            (found.len() >= MAX_REFERENCES).then_some(())
+        })?;
         Ok(found)
     }
 }
@@ -93,12 +88,8 @@ pub(crate) fn of_kinds<'r>(references: &'r References, kinds: &[&str]) -> Vec<&'
 /// # Errors
 /// The time is over.
 pub(crate) fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
-    match ended {
-        Ok(()) => Ok(()),
-        Err(Stop::Over(error)) => Err(error),
-        Err(Stop::Damaged) => {
-            output.partial();
-            Ok(())
-        }
+    if whole(ended)?.is_none() {
+        output.partial();
     }
+    Ok(())
 }

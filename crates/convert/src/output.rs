@@ -134,16 +134,22 @@ impl Output {
 
     /// Adds a text that was made beside this one, with what is to be said about it.
     #[cfg(any(feature = "office", feature = "epub"))]
-    pub(crate) fn absorb(&mut self, beside: Self) {
+    pub(crate) fn absorb(&mut self, beside: &Self) {
         self.push(&beside.text);
         self.cut |= beside.cut;
+        self.take_remarks(beside);
+    }
+
+    /// Takes over what is to be said about a text.
+    #[cfg(any(feature = "office", feature = "epub"))]
+    pub(crate) fn take_remarks(&mut self, beside: &Self) {
         self.truncated |= beside.truncated;
         self.unreadable += beside.unreadable;
-        for (what, count) in beside.not_shown {
+        for (what, count) in &beside.not_shown {
             *self.not_shown.entry(what).or_default() += count;
         }
-        for note in beside.notes {
-            self.note(note);
+        for note in &beside.notes {
+            self.note(note.clone());
         }
     }
 
@@ -153,10 +159,9 @@ impl Output {
         &self.text
     }
 
-    /// Writes a header or footer, which was read as a text of its own, unless it was written before.
+    /// Writes the text of a header or footer, unless it was written before.
     #[cfg(feature = "office")]
-    pub(crate) fn margin(&mut self, kind: &str, inside: Self, shown: &mut Vec<String>) {
-        let text = joined_lines(&inside.into_text());
+    pub(crate) fn margin(&mut self, kind: &str, text: &str, shown: &mut Vec<String>) {
         let line = format!("[{kind}: {text}]");
         if !text.is_empty() && !shown.contains(&line) {
             self.end_line();

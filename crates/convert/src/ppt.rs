@@ -29,6 +29,9 @@ const NARROW_TEXT: u16 = 4008;
 const SLIDES: u16 = 4080;
 const OBJECTS: u16 = 6002;
 const EMBEDDED: u16 = 4113;
+const GROUP: u16 = 0xf003;
+const SHAPE: u16 = 0xf004;
+const SHAPE_PROPERTIES: u16 = 0xf00b;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let mut file = Compound::open(bytes, limits)?;
@@ -134,13 +137,13 @@ fn top(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
     .take(MAX_RECORDS)
 }
 
-/// Those that a record holds, and those that these hold, in their order.
+/// Those that a record holds, and those that these hold, in their order, without those of hidden shapes.
 fn inside<'b>(record: &Record<'b>) -> impl Iterator<Item = Record<'b>> {
     let mut rest = record.data;
     std::iter::from_fn(move || {
         let found = self::record(rest)?;
         // The content of a record comes right behind its head.
-        let step = if found.holds_records { 8 } else { 8 + found.data.len() };
+        let step = if found.holds_records && !is_hidden_shape(&found) { 8 } else { 8 + found.data.len() };
         rest = rest.get(step..).unwrap_or_default();
         Some(found)
     })
@@ -228,4 +231,21 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn is_hidden(slide: &Record<'_>) -> bool {
     let show = top(slide.data).find(|inner| inner.id == SHOW);
     show.and_then(|show| u16_at(show.data, 10)).is_some_and(|flags| flags & 4 != 0)
+}
+
+/// True of a shape that is hidden, or of a group of them: its own shape is its first one ([MS-ODRAW] 2.3.4.44).
+fn is_hidden_shape(shape: &Record<'_>) -> bool {
+    const FLAGS: u16 = 0x03bf;
+    const HIDDEN: u32 = 1 << 1;
+    const SAYS_HIDDEN: u32 = HIDDEN << 16;
+    match shape.id {
+        GROUP => top(shape.data).next().is_some_and(|own| own.id == SHAPE && is_hidden_shape(&own)),
+        SHAPE => top(shape.data).filter(|part| part.id == SHAPE_PROPERTIES).any(|part| {
+            let mut properties = part.data.chunks_exact(6).take(part.instance.into());
+            let flags = properties.find(|property| u16_at(property, 0) == Some(FLAGS));
+            let hides = |flags: u32| flags & (HIDDEN | SAYS_HIDDEN) == HIDDEN | SAYS_HIDDEN;
+            flags.and_then(|property| u32_at(property, 2)).is_some_and(hides)
+        }),
+        _ => false,
+    }
 }

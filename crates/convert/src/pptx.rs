@@ -8,12 +8,15 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, Reference, References, of_kind, settle};
 use crate::output::{Output, one_line};
-use crate::shapes::{On, shapes};
+use crate::shapes::{On, of_parts, shapes};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 /// Slides that are listed.
 const MAX_SLIDES: usize = 20_000;
+
+/// Authors of comments that are kept.
+const MAX_AUTHORS: usize = 10_000;
 
 /// Longest comment.
 const MAX_COMMENT: usize = 64 << 10;
@@ -66,7 +69,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        settle(shapes(xml, &mut output, On::Slide), &mut output)?;
+        settle(shapes(xml, &mut output, On::Drawing), &mut output)?;
         extras(&package, slide, &authors, &mut embedded, &mut output)?;
     }
     output.finish()
@@ -89,16 +92,8 @@ fn listed(mut xml: Xml<'_>) -> Result<Vec<String>, Stop> {
 /// True if a slide is left out when the presentation is shown. Its first element says so.
 fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
     let Some(Ok(mut xml)) = package.xml(slide) else { return Ok(false) };
-    loop {
-        match xml.next() {
-            Ok(Node::Open(tag)) => {
-                return Ok(tag.attr("show").is_some_and(|show| show == "0" || show == "false"));
-            }
-            Ok(Node::End) | Err(Stop::Damaged) => return Ok(false),
-            Err(Stop::Over(error)) => return Err(error),
-            Ok(_) => {}
-        }
-    }
+    let shown = xml.find(|tag| Some(tag.is_not_off("show")))?;
+    Ok(!shown.unwrap_or(true))
 }
 
 /// The parts of a slide besides its shapes: diagrams, charts, notes, comments.
@@ -110,11 +105,7 @@ fn extras(
     output: &mut Output,
 ) -> Result<(), ConvertError> {
     let references = package.references(slide)?;
-    for diagram in of_kind(&references, "diagramData") {
-        if let Some(Ok(xml)) = package.xml(diagram) {
-            settle(shapes(xml, output, On::Sheet), output)?;
-        }
-    }
+    of_parts(package, &references, "diagramData", output)?;
     drawings::charts(package, slide, output)?;
     embedded.give_on(package, slide, output)?;
     for notes in of_kind(&references, "notesSlide") {
@@ -125,7 +116,7 @@ fn extras(
         if !inside.so_far().trim().is_empty() {
             output.blank();
             output.line("[speaker notes]");
-            output.absorb(inside);
+            output.absorb(&inside);
         }
     }
     for name in of_kind(&references, "comments") {
@@ -140,20 +131,10 @@ fn authors(package: &Package<'_>, references: &References) -> Result<HashMap<Str
     let mut authors = HashMap::new();
     for name in of_kind(references, "commentAuthors").into_iter().chain(of_kind(references, "authors")) {
         let Some(Ok(mut xml)) = package.xml(name) else { continue };
-        loop {
-            match xml.next() {
-                Ok(Node::Open(tag)) => {
-                    if let (true, Some(id), Some(name)) =
-                        (authors.len() < 10_000, tag.attr("id"), tag.attr("name"))
-                    {
-                        authors.insert(id, name);
-                    }
-                }
-                Ok(Node::End) | Err(Stop::Damaged) => break,
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(_) => {}
-            }
-        }
+        xml.find(|tag| {
+            authors.extend(tag.attr("id").zip(tag.attr("name")));
+            (authors.len() >= MAX_AUTHORS).then_some(())
+        })?;
     }
     Ok(authors)
 }

@@ -28,11 +28,16 @@ pub(crate) use self::workbook::open as open_workbook;
 /// The bytes of the length of the file before the encrypted ones.
 const HEAD: usize = 8;
 
-/// The file of Office 2007 or later inside of an encrypted one.
+/// The file of Office 2007 or later inside of an encrypted one, and whether it is the one that was encrypted, as far as
+/// its integrity value tells.
 ///
 /// # Errors
 /// It needs another password, its content is damaged or too large, or the time is over.
-pub(crate) fn open_package(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Bytes, ConvertError> {
+pub(crate) fn open_package(
+    bytes: &Bytes,
+    limits: &Limits,
+    clock: Clock,
+) -> Result<(Bytes, bool), ConvertError> {
     let mut file = Compound::open(bytes, limits)?;
     let Some(info) = file.stream("/EncryptionInfo") else {
         // Rights are managed by a server that gives the key to those who log on.
@@ -47,10 +52,12 @@ pub(crate) fn open_package(bytes: &Bytes, limits: &Limits, clock: Clock) -> Resu
         }
         _ => Err(DAMAGED),
     };
+    let mut is_intact = true;
     let mut content = match (u16_at(&info, 0), u16_at(&info, 2)) {
         (Some(4), Some(4)) => {
             let key = Agile::of(info.get(HEAD..).unwrap_or_default(), clock)?;
             let mut content = content()?;
+            is_intact = key.is_intact(&content);
             key.decrypt(content.get_mut(HEAD..).unwrap_or_default(), clock)?;
             content
         }
@@ -65,5 +72,5 @@ pub(crate) fn open_package(bytes: &Bytes, limits: &Limits, clock: Clock) -> Resu
     let len = place_at(&content, 0).unwrap_or(usize::MAX);
     content.drain(..HEAD.min(content.len()));
     content.truncate(len);
-    Ok(content.into())
+    Ok((content.into(), is_intact))
 }

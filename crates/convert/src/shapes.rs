@@ -1,19 +1,44 @@
 //! The text of the shapes of a drawing: slides, text boxes and diagrams.
 
+use crate::ConvertError;
 use crate::flow::Flow;
 use crate::formula::Formula;
+use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::{Output, one_line};
 use crate::symbol_fonts::shown;
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Tag, Xml};
 
 /// The place of shapes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
-    Slide,
+    /// A slide, a sheet or a diagram.
+    Drawing,
     /// A page of notes, of which only the notes are read.
     Notes,
-    /// A sheet or a diagram. Excel hides the shapes of buttons there, and draws them by other means.
-    Sheet,
+}
+
+/// True of a shape in VML that is hidden.
+pub(crate) fn is_invisible(tag: &Tag<'_>) -> bool {
+    let style: String = tag.attr("style").unwrap_or_default().split_whitespace().collect();
+    style.to_ascii_lowercase().contains("visibility:hidden")
+}
+
+/// Writes the text of the shapes of the parts of one kind to which a part refers, such as diagrams.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn of_parts(
+    package: &Package<'_>,
+    references: &References,
+    kind: &str,
+    output: &mut Output,
+) -> Result<(), ConvertError> {
+    for name in of_kind(references, kind) {
+        if let Some(Ok(xml)) = package.xml(name) {
+            settle(shapes(xml, output, On::Drawing), output)?;
+        }
+    }
+    Ok(())
 }
 
 /// The text of all shapes, in their order.
@@ -62,7 +87,8 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, formula: &mut Formula, on
                         || on == On::Notes && kind == "ftr";
                     false
                 }
-                "cNvPr" if on != On::Sheet && tag.is_on("hidden") => {
+                // Excel hides shapes of controls, and draws them by other means.
+                "cNvPr" if tag.is_on("hidden") => {
                     is_hidden = true;
                     false
                 }

@@ -1,5 +1,7 @@
 //! XLS to text: the workbooks of Excel 5 to 2003, record by record, so that a sheet takes no more memory than a row.
 
+mod margins;
+
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
@@ -36,14 +38,16 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         if !output.begin_labelled(&sheet.name, sheet.hidden) {
             break;
         }
+        let Some(records) = stream.get(sheet.at..) else {
+            output.unread();
+            continue;
+        };
         if sheet.is_chart {
             output.not_shown("chart");
-            continue;
+        } else {
+            book.sheet(records, clock, &mut output)?;
         }
-        match stream.get(sheet.at..) {
-            Some(records) => book.sheet(records, clock, &mut output)?,
-            None => output.unread(),
-        }
+        crate::margins::write(&book.margins(records), &sheet.name, &mut output);
     }
     let objects = file.entries("/").into_iter().filter(|entry| !entry.is_stream);
     for object in objects.filter(|entry| entry.name.starts_with("MBD")) {
@@ -164,8 +168,8 @@ impl Book {
                 // Charts within the sheet.
                 _ if depth > 1 => {}
                 0x0207 => {
-                    if let Some(column) = formula.take() {
-                        row.push((column, self.label(data)));
+                    if let Some((column, style)) = formula.take() {
+                        row.push((column, self.words(self.label(data), style)));
                     }
                 }
                 0x0203 | 0x027e | 0x00bd | 0x00fd | 0x0204 | 0x00d6 | 0x0205 | 0x0006 => {
@@ -202,8 +206,19 @@ impl Book {
         Ok(())
     }
 
-    /// Adds the cells of a record; the column of one whose text is still to come.
-    fn cell(&self, id: u16, data: &[u8], column: usize, row: &mut Vec<(usize, String)>) -> Option<usize> {
+    /// A text in the style of its cell.
+    fn words(&self, text: String, style: usize) -> String {
+        self.formats.show_text(text.into(), style).into_owned()
+    }
+
+    /// Adds the cells of a record; the column and the style of one whose text is still to come.
+    fn cell(
+        &self,
+        id: u16,
+        data: &[u8],
+        column: usize,
+        row: &mut Vec<(usize, String)>,
+    ) -> Option<(usize, usize)> {
         let style = usize::from(u16_at(data, 4).unwrap_or(0));
         let number = |number: f64, style: usize| self.formats.show_number(number, style);
         let text = match id {
@@ -218,13 +233,13 @@ impl Book {
                 return None;
             }
             0x00fd => match self.strings.get(place_at(data, 6)?) {
-                Some(text) => text.clone(),
+                Some(text) => self.words(text.clone(), style),
                 None => char::REPLACEMENT_CHARACTER.to_string(),
             },
-            0x0204 | 0x00d6 => self.label(data.get(6..)?),
+            0x0204 | 0x00d6 => self.words(self.label(data.get(6..)?), style),
             0x0205 => logical(*data.get(6)?, *data.get(7)? != 0).to_owned(),
             _ => match data.get(6..14)? {
-                [0, .., 0xff, 0xff] => return Some(column),
+                [0, .., 0xff, 0xff] => return Some((column, style)),
                 [1, _, value, .., 0xff, 0xff] => logical(*value, false).to_owned(),
                 [2, _, value, .., 0xff, 0xff] => logical(*value, true).to_owned(),
                 [_, .., 0xff, 0xff] => return None,
@@ -233,6 +248,11 @@ impl Book {
         };
         row.push((column, text));
         None
+    }
+
+    /// The text of a header or footer, whose length has one byte before Excel 97.
+    fn margin(&self, data: &[u8]) -> String {
+        self.old.map_or_else(|| text(data, 2), |charset| short(data, charset))
     }
 
     /// A text with its length in two bytes.

@@ -4,7 +4,9 @@ mod book;
 mod bounds;
 mod cells;
 mod comments;
+mod controls;
 mod escapes;
+mod margins;
 mod records;
 mod strings;
 mod styles;
@@ -15,8 +17,8 @@ use crate::embedded::Embedded;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::Output;
-use crate::shapes::{On, shapes};
-use crate::xml::Stop;
+use crate::shapes::of_parts;
+use crate::xml::whole;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 use self::book::Book;
@@ -39,12 +41,8 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let Some(Ok(xml)) = package.xml(&name) else { return Err(missing) };
         book.read(xml)
     };
-    match ended {
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) if book.sheets.is_empty() && !package.archive.recovered => {
-            return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
-        }
-        Ok(()) | Err(Stop::Damaged) => {}
+    if whole(ended)?.is_none() && book.sheets.is_empty() && !package.archive.recovered {
+        return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
     }
     let mut output = Output::new(Unit::Sheet, limits);
     if package.archive.recovered && book.find(&package, &mut references) {
@@ -70,18 +68,28 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let own = package.references(&reference.target)?;
         if reference.kind == "chartsheet" {
             drawn(&package, &own, &mut output)?;
+            let mut found = Vec::new();
+            if let Some(Ok(mut xml)) = package.xml(&reference.target) {
+                settle(margins::read(&mut xml, &mut found), &mut output)?;
+            }
+            crate::margins::write(&found, &sheet.name, &mut output);
             embedded.give_on(&package, &reference.target, &mut output)?;
             continue;
         }
         let comments = comments::read(&package, &own)?;
         let mut reader =
             Cells { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
+        let mut found = Vec::new();
         let ended = if is_binary(&reference.target) {
-            Records::open(&package, &reference.target)
-                .map(|mut records| reader.read_binary(&mut records, &mut output))
+            Records::open(&package, &reference.target).map(|mut records| {
+                reader.read_binary(&mut records, &mut output)?;
+                if output.is_full() { Ok(()) } else { margins::read_binary(&mut records, &mut found) }
+            })
         } else {
             match package.xml(&reference.target) {
-                Some(Ok(xml)) => Some(reader.read(xml, &mut output)),
+                Some(Ok(mut xml)) => Some(reader.read(&mut xml, &mut output).and_then(|()| {
+                    if output.is_full() { Ok(()) } else { margins::read(&mut xml, &mut found) }
+                })),
                 _ => None,
             }
         };
@@ -89,15 +97,13 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
-        match ended {
-            Err(Stop::Over(error)) => return Err(error),
-            Err(Stop::Damaged) => output.partial(),
-            // A cell whose text is in the damaged part of the shared texts.
-            Ok(()) if reader.lost && !strings_whole => output.partial(),
-            Ok(()) => {}
+        // A cell may have its text in the damaged part of the shared texts.
+        if whole(ended)?.is_none() || reader.lost && !strings_whole {
+            output.partial();
         }
         formulas += reader.formulas;
         reader.comments.write(&mut output);
+        crate::margins::write(&found, &sheet.name, &mut output);
         drawn(&package, &own, &mut output)?;
         embedded.give_on(&package, &reference.target, &mut output)?;
     }
@@ -108,17 +114,12 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-/// Writes what a sheet shows besides its cells: charts, diagrams and text boxes. Counts its images.
+/// Writes what a sheet shows besides its cells: controls, charts, diagrams and text boxes. Counts its images.
 fn drawn(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
+    controls::write(package, references, output)?;
+    of_parts(package, references, "drawing", output)?;
     for drawing in of_kind(references, "drawing") {
-        if let Some(Ok(xml)) = package.xml(drawing) {
-            settle(shapes(xml, output, On::Sheet), output)?;
-        }
-        for diagram in of_kind(&package.references(drawing)?, "diagramData") {
-            if let Some(Ok(xml)) = package.xml(diagram) {
-                settle(shapes(xml, output, On::Sheet), output)?;
-            }
-        }
+        of_parts(package, &package.references(drawing)?, "diagramData", output)?;
         drawings::charts(package, drawing, output)?;
     }
     Ok(())

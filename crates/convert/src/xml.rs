@@ -47,6 +47,18 @@ impl From<io::Error> for Stop {
     }
 }
 
+/// The value that was read to its end; `None` if the rest of it is damaged.
+///
+/// # Errors
+/// The conversion must end.
+pub(crate) fn whole<T>(read: Result<T, Stop>) -> Result<Option<T>, ConvertError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Stop::Damaged) => Ok(None),
+        Err(Stop::Over(error)) => Err(error),
+    }
+}
+
 /// A part of an XML document.
 #[derive(Debug)]
 pub(crate) enum Node<'n> {
@@ -212,6 +224,28 @@ impl<'r> Xml<'r> {
             Event::Eof => Node::End,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => Node::Nothing,
         })
+    }
+
+    /// The first value that `of` makes of an element, up to the end or to where the rest is damaged.
+    ///
+    /// # Errors
+    /// The conversion must end.
+    pub(crate) fn find<T>(
+        &mut self,
+        mut of: impl FnMut(&Tag<'_>) -> Option<T>,
+    ) -> Result<Option<T>, ConvertError> {
+        loop {
+            match self.next() {
+                Ok(Node::Open(tag)) => {
+                    if let Some(found) = of(&tag) {
+                        return Ok(Some(found));
+                    }
+                }
+                Ok(Node::End) | Err(Stop::Damaged) => return Ok(None),
+                Err(Stop::Over(error)) => return Err(error),
+                Ok(_) => {}
+            }
+        }
     }
 
     /// Passes over the rest of the element that began last.

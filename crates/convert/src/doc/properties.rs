@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::styles::HIDDEN;
 use crate::ConvertError;
 use crate::fields::{place_at, u16_at};
 use crate::guarded::Clock;
@@ -11,9 +12,10 @@ use crate::guarded::Clock;
 const PAGE: usize = 512;
 const MAX_PAGES: usize = 1 << 16;
 
-/// The role of a paragraph in a table.
+/// The role of a paragraph in a table, and the number of its style.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Place {
+    pub(super) style: u16,
     pub(super) in_table: bool,
     pub(super) ends_row: bool,
 }
@@ -41,35 +43,40 @@ impl Paragraphs {
     }
 }
 
-/// The way in which characters are gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gone {
-    /// Deleted, which is still to be approved.
-    Deleted,
-    Hidden,
+/// The properties of characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// True if they are deleted, which is still to be approved.
+    pub(super) is_deleted: bool,
+    /// Whether they are hidden: no, yes, as the style says, or the contrary of that.
+    pub(super) hidden: Option<u8>,
+    pub(super) style: Option<u16>,
+    pub(super) font: Option<u16>,
+    /// The font and the code of the sign that is shown in their place.
+    pub(super) symbol: Option<(u16, u16)>,
 }
 
-/// The bytes of characters that are not part of the text as it stands now, in their order.
+/// The bytes of characters that have properties, in their order.
 #[derive(Default)]
-pub(super) struct Characters(Vec<(Range<usize>, Gone)>);
+pub(super) struct Characters(Vec<(Range<usize>, Look)>);
 
 impl Characters {
     pub(super) fn read(list: &[u8], head: &[u8], clock: Clock) -> Result<Self, ConvertError> {
         let mut found = Vec::new();
         runs(list, head, 1, clock, |bytes, page, offset| {
-            found.extend(gone(page, offset).map(|gone| (bytes, gone)));
+            found.extend(look(page, offset).map(|look| (bytes, look)));
         })?;
         found.sort_by_key(|(bytes, _)| bytes.end);
         Ok(Self(found))
     }
 
-    /// Says whether a byte is gone, and up to which byte that holds.
-    pub(super) fn at(&self, byte: usize) -> (Option<Gone>, usize) {
+    /// The properties of a byte, and up to which byte they hold.
+    pub(super) fn at(&self, byte: usize) -> (Look, usize) {
         let index = self.0.partition_point(|(bytes, _)| bytes.end <= byte);
         match self.0.get(index) {
-            Some((bytes, gone)) if bytes.start <= byte => (Some(*gone), bytes.end),
-            Some((bytes, _)) => (None, bytes.start),
-            None => (None, usize::MAX),
+            Some((bytes, look)) if bytes.start <= byte => (*look, bytes.end),
+            Some((bytes, _)) => (Look::default(), bytes.start),
+            None => (Look::default(), usize::MAX),
         }
     }
 }
@@ -101,7 +108,7 @@ fn runs(
     Ok(())
 }
 
-/// The properties of a paragraph that concern tables; they stand at an offset of their page.
+/// The style of a paragraph and its properties that concern tables; they stand at an offset of their page.
 fn place(page: &[u8], offset: usize) -> Option<Place> {
     let mut found = Place::default();
     if offset == 0 {
@@ -111,6 +118,7 @@ fn place(page: &[u8], offset: usize) -> Option<Place> {
         0 => (offset + 2, usize::from(*page.get(offset + 1)?) * 2),
         words => (offset + 1, usize::from(words) * 2 - 1),
     };
+    found.style = u16_at(page, start)?;
     for (property, operand) in properties(page.get(start + 2..(start + len).min(PAGE))?) {
         let on = operand.first().is_some_and(|value| *value != 0);
         match property {
@@ -122,30 +130,28 @@ fn place(page: &[u8], offset: usize) -> Option<Place> {
     Some(found)
 }
 
-/// The fate of characters whose properties stand at an offset of their page; `None` if they stand.
-fn gone(page: &[u8], offset: usize) -> Option<Gone> {
+/// The properties of characters, which stand at an offset of their page; `None` if they are the usual ones.
+fn look(page: &[u8], offset: usize) -> Option<Look> {
     if offset == 0 {
         return None;
     }
     let len = usize::from(*page.get(offset)?);
-    let (mut deleted, mut hidden) = (false, false);
+    let mut look = Look::default();
     for (property, operand) in properties(page.get(offset + 1..(offset + 1 + len).min(PAGE))?) {
         match property {
-            0x0800 => deleted = operand.first().is_some_and(|value| *value != 0),
-            // Of the other values one leaves it to the style, which is hardly ever hidden, and one is its contrary.
-            0x083c => hidden = operand.first().is_some_and(|value| value & 1 != 0),
+            0x0800 => look.is_deleted = operand.first().is_some_and(|value| *value != 0),
+            HIDDEN => look.hidden = operand.first().copied(),
+            0x4a30 => look.style = u16_at(operand, 0),
+            0x4a4f => look.font = u16_at(operand, 0),
+            0x6a09 => look.symbol = u16_at(operand, 0).zip(u16_at(operand, 2)),
             _ => {}
         }
     }
-    match (deleted, hidden) {
-        (true, _) => Some(Gone::Deleted),
-        (_, true) => Some(Gone::Hidden),
-        _ => None,
-    }
+    (look != Look::default()).then_some(look)
 }
 
 /// Properties, one behind the other, with their operands and what follows.
-fn properties(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn properties(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let property = u16_at(rest, 0)?;
         let operand = rest.get(2..)?;

@@ -6,6 +6,7 @@ use crate::eq;
 use crate::flow::Flow;
 use crate::formula::Formula;
 use crate::output::one_line;
+use crate::shapes::is_invisible;
 use crate::symbol_fonts::{shown, sign};
 use crate::xml::{Node, Stop, Tag, Xml};
 
@@ -129,7 +130,7 @@ impl<'o, 'p> Body<'o, 'p> {
             if self.flow.is_full() {
                 return self.count_pages(xml);
             }
-            let skip = match xml.next()? {
+            let levels = match xml.next()? {
                 Node::End => return Ok(()),
                 Node::Open(tag) => self.open(&tag),
                 Node::Text(text) => {
@@ -147,19 +148,19 @@ impl<'o, 'p> Body<'o, 'p> {
                         let text = shown(&self.font, &text, self.flow.output);
                         self.flow.text(&text);
                     }
-                    false
+                    0
                 }
                 Node::Close(name) => {
                     self.close(&name);
                     if xml.depth() <= outside {
                         return Ok(());
                     }
-                    false
+                    0
                 }
-                Node::Nothing => false,
+                Node::Nothing => 0,
             };
-            if skip {
-                xml.skip()?;
+            if levels > 0 {
+                xml.leave(levels)?;
             }
         }
     }
@@ -185,12 +186,12 @@ impl<'o, 'p> Body<'o, 'p> {
         Ok(())
     }
 
-    /// An element begins; whether it is to be passed over.
-    fn open(&mut self, tag: &Tag<'_>) -> bool {
+    /// An element begins; how many elements are to be passed over: none, it, or that around it, too.
+    fn open(&mut self, tag: &Tag<'_>) -> usize {
         let name = tag.name();
         if SKIPPED.contains(&name) {
             self.paragraph.deleted |= self.in_properties && matches!(name, "del" | "moveFrom");
-            return true;
+            return 1;
         }
         if !self.formula.is_none() {
             self.formula.open(tag, &mut self.flow);
@@ -238,8 +239,12 @@ impl<'o, 'p> Body<'o, 'p> {
             "t" => self.in_text = true,
             "instrText" => self.in_code = true,
             "fldChar" => self.field(tag),
+            "fldSimple" => return tag.attr("instr").is_some_and(|code| eq::is_silent(&code)).into(),
             // Their content is hidden, too.
-            "drawing" | "pict" | "object" if self.hidden => return true,
+            "drawing" | "pict" | "object" if self.hidden => return 1,
+            // It stands in the shape that it is about.
+            "docPr" | "cNvPr" if tag.is_on("hidden") => return 2,
+            "shape" | "rect" | "roundrect" | "oval" | "group" if is_invisible(tag) => return 1,
             _ if self.hidden => {}
             // In the properties of a paragraph it is a place to which a tab leads.
             "tab" | "ptab" if !self.in_properties => self.flow.text("\t"),
@@ -267,7 +272,7 @@ impl<'o, 'p> Body<'o, 'p> {
             }
             "txbxContent" => {
                 if self.boxes.len() >= MAX_BOXES {
-                    return true;
+                    return 1;
                 }
                 self.boxes.push((std::mem::take(&mut self.paragraph), self.flow.take()));
             }
@@ -286,7 +291,7 @@ impl<'o, 'p> Body<'o, 'p> {
             }
             _ => {}
         }
-        false
+        0
     }
 
     fn close(&mut self, name: &str) {
@@ -421,11 +426,15 @@ impl<'o, 'p> Body<'o, 'p> {
         }
         if kind != "separate"
             && let Some(field) = self.fields.pop()
-            && self.flow.len() == field.at
-            && !self.hidden
-            && let Some(equation) = eq::shown(&field.code)
         {
-            self.flow.formula(&equation);
+            if eq::is_silent(&field.code) {
+                self.flow.truncate(field.at);
+            } else if self.flow.len() == field.at
+                && !self.hidden
+                && let Some(equation) = eq::shown(&field.code)
+            {
+                self.flow.formula(&equation);
+            }
         }
     }
 

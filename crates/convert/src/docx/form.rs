@@ -1,5 +1,6 @@
 //! Form fields, whose values are no text of the document.
 
+use crate::marks;
 use crate::xml::Tag;
 
 /// Choices of a list that are kept.
@@ -39,10 +40,7 @@ impl Form {
     /// The text that the field shows.
     pub(super) fn shown(&self) -> &str {
         match self {
-            Self::Box { checked, default } => match checked.unwrap_or(*default) {
-                true => "\u{2612}",
-                false => "\u{2610}",
-            },
+            Self::Box { checked, default } => marks::of_box(checked.unwrap_or(*default)),
             Self::List { chosen, default, choices } => {
                 choices.get(chosen.unwrap_or(*default)).map_or("", String::as_str)
             }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ConvertError;
 use crate::numeral::numeral;
 use crate::ooxml::{Package, References, of_kind};
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Xml, whole};
 
 /// Lists that are kept.
 const MAX_LISTS: usize = 20_000;
@@ -52,10 +52,7 @@ impl Numbering {
         let mut numbering = Self::default();
         for name in of_kind(references, "numbering") {
             let Some(Ok(mut xml)) = package.xml(name) else { continue };
-            match numbering.add(&mut xml) {
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(()) | Err(Stop::Damaged) => {}
-            }
+            whole(numbering.add(&mut xml))?;
         }
         Ok(numbering)
     }

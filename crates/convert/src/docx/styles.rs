@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::ConvertError;
 use crate::ooxml::{Package, References, of_kind};
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Xml, whole};
 
 /// Styles that are kept.
 const MAX_STYLES: usize = 20_000;
@@ -39,11 +39,8 @@ impl Styles {
         let mut styles = Self::default();
         for name in of_kind(references, "styles") {
             let Some(Ok(mut xml)) = package.xml(name) else { continue };
-            match styles.add(&mut xml) {
-                Err(Stop::Over(error)) => return Err(error),
-                // The styles that are known so far are enough.
-                Ok(()) | Err(Stop::Damaged) => {}
-            }
+            // Of damaged ones, those that are known so far are enough.
+            whole(styles.add(&mut xml))?;
         }
         Ok(styles)
     }
@@ -135,13 +132,8 @@ impl Styles {
     }
 
     fn find<T>(&self, id: &str, of: impl Fn(&Style) -> Option<T>) -> Option<T> {
-        let mut style = self.by_id.get(id)?;
-        for _ in 0..MAX_CHAIN {
-            if let Some(found) = of(style) {
-                return Some(found);
-            }
-            style = self.by_id.get(style.based_on.as_ref()?)?;
-        }
-        None
+        let chain =
+            std::iter::successors(self.by_id.get(id), |style| self.by_id.get(style.based_on.as_ref()?));
+        chain.take(MAX_CHAIN).find_map(of)
     }
 }

@@ -39,7 +39,6 @@ pub(super) fn is_skipped(name: &[u8]) -> bool {
             | b"noembed"
             | b"noframes"
             | b"datalist"
-            | b"textarea"
             | b"rp"
     )
 }

@@ -1,6 +1,6 @@
 //! Formulas of MathML as they are written on one line: `1/2`, `c^2`. Without their marks they would be other numbers.
 
-use crate::flow::Flow;
+use crate::flow::{Flow, grouped};
 
 /// Elements inside each other that are told apart.
 const MAX_DEPTH: usize = 100;
@@ -55,13 +55,7 @@ impl Math {
             let mut text = flow.take();
             let part =
                 if text.is_char_boundary(element.at) { text.split_off(element.at) } else { String::new() };
-            let part = part.trim();
-            if part.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '′')) || part.chars().count() < 2
-            {
-                text.push_str(part);
-            } else {
-                text.push_str(&format!("({part})"));
-            }
+            text.push_str(&grouped(part.trim()));
             flow.put_back(text);
         }
     }

@@ -16,6 +16,10 @@ const PERCENT_DECIMALS: usize = 4;
 /// Most decimals and digits that a format asks for.
 const MAX_DIGITS: usize = 30;
 
+/// Longest code that adds to texts, and its places for one. Excel takes codes of 255 characters.
+const MAX_TEXT_CODE: usize = 1_000;
+const MAX_PLACES: usize = 10;
+
 /// Signs and arrows that say on which side of zero a number is.
 const SIGNS: [char; 16] =
     ['+', '-', '\u{2212}', '\u{2013}', '▲', '▼', '△', '▽', '↑', '↓', '↗', '↘', '⬆', '⬇', '⇧', '⇩'];
@@ -94,7 +98,7 @@ impl Pattern {
     /// The meaning of a code: of most numbers in its first section, of negative ones in its second, and of zero in
     /// its third. Fractions, powers of ten and digits with something between them are shown as plain numbers.
     pub(super) fn of_code(code: &str) -> Self {
-        let [first, second, third] = sections(code);
+        let [first, second, third, _] = sections(code);
         let Some(mut pattern) = Self::read(first) else { return Self::default() };
         let unsigned = pattern.clone().without(&SIGNS);
         // With conditions, sections are for other numbers than these, and a sign may be that of the other side.
@@ -151,20 +155,6 @@ impl Pattern {
         while let Some(c) = characters.next() {
             let mut literal = String::new();
             match c {
-                '"' => literal.extend(characters.by_ref().take_while(|c| *c != '"')),
-                '\\' => literal.extend(characters.next()),
-                '_' => {
-                    characters.next();
-                    literal.push(' ');
-                }
-                '*' => {
-                    characters.next();
-                }
-                '[' => {
-                    let inside: String = characters.by_ref().take_while(|c| *c != ']').collect();
-                    // A currency, with the number of a language behind it.
-                    literal.extend(inside.strip_prefix('$').and_then(|currency| currency.split('-').next()));
-                }
                 '0' | '#' | '?' => {
                     if place == Place::After {
                         // Thousands set apart by a space.
@@ -199,7 +189,7 @@ impl Pattern {
                     characters.by_ref().take(6).for_each(drop);
                     place = Place::After;
                 }
-                c => literal.push(c),
+                c => self::literal(c, &mut characters, &mut literal),
             }
             pattern.percents += usize::from(c == '%');
             if literal.is_empty() {
@@ -278,9 +268,55 @@ impl Pattern {
     }
 }
 
-/// The first three sections of a code, empty where there are none.
-fn sections(code: &str) -> [&str; 3] {
-    let mut found = [""; 3];
+/// The words of a code between which a text stands, by the last section that has a place for one.
+/// `None` if it adds nothing.
+pub(super) fn around_text(code: &str) -> Option<Vec<String>> {
+    if !code.contains('@') || code.len() > MAX_TEXT_CODE {
+        return None;
+    }
+    let pieces = sections(code).into_iter().rev().map(pieces).find(|pieces| pieces.len() > 1)?;
+    let adds = pieces.len() <= MAX_PLACES && pieces.iter().any(|piece| !piece.trim().is_empty());
+    adds.then_some(pieces)
+}
+
+/// The words of a section before, between and behind its places for texts.
+fn pieces(section: &str) -> Vec<String> {
+    let (mut pieces, mut piece) = (Vec::new(), String::new());
+    let mut characters = section.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '@' => pieces.push(std::mem::take(&mut piece)),
+            _ => literal(c, &mut characters, &mut piece),
+        }
+    }
+    pieces.push(piece);
+    pieces
+}
+
+/// Adds what a character of a code shows that is no place for a number or a text.
+fn literal(c: char, rest: &mut impl Iterator<Item = char>, into: &mut String) {
+    match c {
+        '"' => into.extend(rest.take_while(|c| *c != '"')),
+        '\\' => into.extend(rest.next()),
+        '_' => {
+            rest.next();
+            into.push(' ');
+        }
+        '*' => {
+            rest.next();
+        }
+        '[' => {
+            let inside: String = rest.take_while(|c| *c != ']').collect();
+            // A currency, with the number of a language behind it.
+            into.extend(inside.strip_prefix('$').and_then(|currency| currency.split('-').next()));
+        }
+        c => into.push(c),
+    }
+}
+
+/// The four sections of a code, empty where there are none.
+fn sections(code: &str) -> [&str; 4] {
+    let mut found = [""; 4];
     let mut rest = code;
     for section in &mut found {
         let mut characters = rest.char_indices();
@@ -305,7 +341,7 @@ fn sections(code: &str) -> [&str; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::{Pattern, around_text};
 
     #[track_caller]
     fn show(code: &str, number: f64) -> String {
@@ -346,6 +382,15 @@ mod tests {
             ("General", 1e25, "1e25"),
         ] {
             assert_eq!(show(code, number), expected, "{code} {number}");
+        }
+    }
+
+    #[test]
+    fn words_around_texts_are_bounded() {
+        assert_eq!(around_text("@\" kg\"").unwrap(), ["", " kg"]);
+        assert_eq!(around_text("0;0;0;[$€-407]\\@@*-_)").unwrap(), ["€@", " "]);
+        for code in ["@", "0", "\"@\"", "\\@", &"@-".repeat(50), &format!("@{}", "x".repeat(5_000))] {
+            assert_eq!(around_text(code), None, "{code}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! Numbers as a reader of a sheet sees them, by the formats of their cells.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::digits::plain;
-use super::format_code::Pattern;
+use super::format_code::{Pattern, around_text};
 use super::serial_dates::Moment;
 
 /// Styles of cells that are kept.
@@ -13,10 +14,22 @@ const MAX_STYLES: usize = 100_000;
 /// The formats of a workbook's cells.
 #[derive(Default)]
 pub(crate) struct Formats {
-    styles: Vec<Rc<Kind>>,
+    styles: Vec<Rc<Format>>,
     /// The formats by their numbers.
-    kinds: HashMap<u32, Rc<Kind>>,
+    by_number: HashMap<u32, Rc<Format>>,
     since_1904: bool,
+}
+
+/// A format: what it makes of a number, and the words between which it puts a text.
+struct Format {
+    kind: Kind,
+    around: Option<Vec<String>>,
+}
+
+impl From<Kind> for Format {
+    fn from(kind: Kind) -> Self {
+        Self { kind, around: None }
+    }
 }
 
 /// The kind of a number.
@@ -43,16 +56,16 @@ impl Formats {
 
     /// Adds a format that is not built in.
     pub(crate) fn add_code(&mut self, id: u32, code: &str) {
-        if self.kinds.len() < MAX_STYLES {
-            self.kinds.insert(id, Rc::new(of_code(code)));
+        if self.by_number.len() < MAX_STYLES {
+            self.by_number.insert(id, Rc::new(Format { kind: of_code(code), around: around_text(code) }));
         }
     }
 
     /// Adds the next style of cells, which has this format.
     pub(crate) fn add_style(&mut self, format: u32) {
         if self.styles.len() < MAX_STYLES {
-            let kind = self.kinds.entry(format).or_insert_with(|| Rc::new(built_in(format)));
-            self.styles.push(Rc::clone(kind));
+            let own = self.by_number.entry(format).or_insert_with(|| Rc::new(built_in(format).into()));
+            self.styles.push(Rc::clone(own));
         }
     }
 
@@ -64,9 +77,17 @@ impl Formats {
         }
     }
 
+    /// A text in the style of its cell.
+    pub(crate) fn show_text<'t>(&self, text: Cow<'t, str>, style: usize) -> Cow<'t, str> {
+        match self.styles.get(style).and_then(|format| format.around.as_ref()) {
+            Some(words) if !text.is_empty() => Cow::Owned(words.join(&text)),
+            _ => text,
+        }
+    }
+
     /// A number in the style of its cell.
     pub(crate) fn show_number(&self, number: f64, style: usize) -> String {
-        let shown = match self.styles.get(style).map(Rc::as_ref) {
+        let shown = match self.styles.get(style).map(|format| &format.kind) {
             Some(Kind::Number(pattern)) => Some(pattern.show(number)),
             Some(Kind::Moment(moment)) => moment.show(number, self.since_1904),
             None => None,
@@ -148,7 +169,7 @@ mod tests {
     use super::{Formats, Kind, Moment, of_code};
 
     fn show(value: &str, kind: Kind) -> String {
-        Formats { styles: vec![Rc::new(kind)], ..Formats::default() }.show(value, 0)
+        Formats { styles: vec![Rc::new(kind.into())], ..Formats::default() }.show(value, 0)
     }
 
     #[test]
@@ -166,7 +187,7 @@ mod tests {
         assert_eq!(show("1e300", Kind::Moment(Moment::Date)), "1e300");
         assert_eq!(show("-1", Kind::Moment(Moment::Date)), "-1");
         let old = Formats {
-            styles: vec![Rc::new(Kind::Moment(Moment::Date))],
+            styles: vec![Rc::new(Kind::Moment(Moment::Date).into())],
             since_1904: true,
             ..Formats::default()
         };

@@ -11,7 +11,7 @@ use crate::numbers::plain;
 use crate::output::{Output, one_line};
 use crate::table::push_row;
 use crate::xml::{Node, Stop, Tag, Xml};
-use crate::{Attachment, Limits};
+use crate::{Attachment, ConvertError, Limits};
 
 /// Objects of one slide or sheet, cells of one chart, and the longest text in it.
 const MAX_OBJECTS: usize = 1_000;
@@ -93,31 +93,23 @@ impl<'a, 'b> Objects<'a, 'b> {
     }
 }
 
-fn kind(mut xml: Xml<'_>) -> Result<Kind, Stop> {
+fn kind(mut xml: Xml<'_>) -> Result<Kind, ConvertError> {
     let mut in_body = false;
-    loop {
-        match xml.next() {
-            Ok(Node::Open(tag)) => match tag.name() {
-                "math" => return Ok(Kind::Formula),
-                "body" => in_body = true,
-                "chart" if in_body => return Ok(Kind::Chart),
-                "text" if in_body => {
-                    return Ok(Kind::Document("application/vnd.oasis.opendocument.text", "odt"));
-                }
-                "spreadsheet" if in_body => {
-                    return Ok(Kind::Document("application/vnd.oasis.opendocument.spreadsheet", "ods"));
-                }
-                "presentation" if in_body => {
-                    return Ok(Kind::Document("application/vnd.oasis.opendocument.presentation", "odp"));
-                }
-                _ if in_body => return Ok(Kind::Unknown),
-                _ => {}
-            },
-            Ok(Node::End) | Err(Stop::Damaged) => return Ok(Kind::Unknown),
-            Err(over) => return Err(over),
-            Ok(_) => {}
+    let document = |kind, extension| Some(Kind::Document(kind, extension));
+    let found = xml.find(|tag| match tag.name() {
+        "math" => Some(Kind::Formula),
+        "body" => {
+            in_body = true;
+            None
         }
-    }
+        _ if !in_body => None,
+        "chart" => Some(Kind::Chart),
+        "text" => document("application/vnd.oasis.opendocument.text", "odt"),
+        "spreadsheet" => document("application/vnd.oasis.opendocument.spreadsheet", "ods"),
+        "presentation" => document("application/vnd.oasis.opendocument.presentation", "odp"),
+        _ => Some(Kind::Unknown),
+    })?;
+    Ok(found.unwrap_or(Kind::Unknown))
 }
 
 /// Writes a chart as the table that it was drawn from.

@@ -1,8 +1,10 @@
 //! The sheets of ODS.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::margins::Margins;
 use super::objects::Objects;
+use super::styles::{SHAPES, is_hidden_shape};
 use crate::Note;
 use crate::grid::Grid;
 use crate::guarded::Clock;
@@ -45,10 +47,14 @@ struct Cell {
 pub(super) fn read(
     mut xml: Xml<'_>,
     objects: &mut Objects<'_, '_>,
+    margins: &Margins,
     output: &mut Output,
     clock: Clock,
 ) -> Result<(), Stop> {
     let mut hidden = HashSet::new();
+    // The master pages of styles; the style and the name of the sheet.
+    let mut pages: HashMap<String, String> = HashMap::new();
+    let (mut sheet_style, mut sheet_name) = (String::new(), String::new());
     let (mut style, mut total, mut formulas, mut columns) = (String::new(), 0_usize, 0_usize, 0_usize);
     let (mut grid, mut row, mut cell) = (Grid::default(), Row::default(), Cell::default());
     // Sheets hold no sheets, but their cells may hold drawn tables.
@@ -60,7 +66,10 @@ pub(super) fn read(
         let mut skip = false;
         match xml.next()? {
             Node::Open(tag) => match tag.name() {
-                "style" => style = tag.exact("style:name").unwrap_or_default(),
+                "style" => {
+                    style = tag.exact("style:name").unwrap_or_default();
+                    pages.extend(tag.attr("master-page-name").map(|page| (style.clone(), page)));
+                }
                 "table-properties" if tag.attr("display").is_some_and(|display| display == "false") => {
                     hidden.insert(std::mem::take(&mut style));
                 }
@@ -68,16 +77,18 @@ pub(super) fn read(
                 | "table-source" => skip = true,
                 "table" if !in_sheet => {
                     total += 1;
-                    let is_hidden = tag.attr("style-name").is_some_and(|style| hidden.contains(&style));
-                    let name = tag.attr("name").unwrap_or_default();
+                    sheet_style = tag.attr("style-name").unwrap_or_default();
+                    let is_hidden = hidden.contains(&sheet_style);
+                    sheet_name = tag.attr("name").unwrap_or_default();
                     if std::mem::take(&mut lost) {
                         output.partial();
                     }
-                    (in_sheet, shown) = (true, output.begin_labelled(&name, is_hidden));
+                    (in_sheet, shown) = (true, output.begin_labelled(&sheet_name, is_hidden));
                     output.set_total(total);
                     (grid, row, columns) = (Grid::default(), Row::default(), 0);
                 }
                 _ if !shown => {}
+                name if SHAPES.contains(&name) && is_hidden_shape(&tag) => skip = true,
                 "table-row" => {
                     let number = row.number + row.repeated.max(1);
                     let number = if row.number == 0 { 1 } else { number };
@@ -144,6 +155,10 @@ pub(super) fn read(
                 }
                 "table" if !in_cell => {
                     grid.finish(output);
+                    let page = pages.get(&sheet_style).map_or("Default", String::as_str);
+                    if let Some(found) = margins.get(page).filter(|_| shown) {
+                        crate::margins::write(found, &sheet_name, output);
+                    }
                     let boxes = std::mem::take(&mut boxes);
                     boxes.lines().filter(|line| !line.trim().is_empty()).for_each(|line| output.line(line));
                     objects.write(output)?;

@@ -114,6 +114,27 @@ impl Styles {
     }
 }
 
+/// Shapes that hold text.
+pub(super) const SHAPES: &[&str] = &[
+    "frame",
+    "custom-shape",
+    "g",
+    "rect",
+    "ellipse",
+    "circle",
+    "line",
+    "polyline",
+    "polygon",
+    "path",
+    "connector",
+    "caption",
+];
+
+/// True of a shape that is not shown.
+pub(super) fn is_hidden_shape(tag: &Tag<'_>) -> bool {
+    tag.attr("display").is_some_and(|display| display == "none")
+}
+
 /// True if a position raises text: `super 58%`, `33% 58%`.
 fn is_raised(position: &str) -> bool {
     let by = position.split_whitespace().next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::lists::HEADINGS;
 use super::objects::Objects;
-use super::styles::Styles;
+use super::styles::{SHAPES, Styles, is_hidden_shape};
 use crate::Unit;
 use crate::flow::Flow;
 use crate::output::{Output, joined_lines, one_line};
@@ -95,7 +95,8 @@ pub(super) fn margins(
         let Reader { flow, styles: read, .. } = reader;
         styles = read;
         flow.finish();
-        output.margin(kind, inside, &mut shown);
+        output.take_remarks(&inside);
+        output.margin(kind, &joined_lines(inside.so_far()), &mut shown);
         objects.write(output)?;
         ended?;
     }
@@ -258,7 +259,8 @@ impl<'o, 'a, 'b> Reader<'o, 'a, 'b> {
                 return Ok(is_hidden || tag.is_on("is-hidden"));
             }
             "s" | "tab" | "line-break" if self.hidden => {}
-            "frame" | "custom-shape" | "g" | "note" | "annotation" if self.hidden => return Ok(true),
+            "note" | "annotation" if self.hidden => return Ok(true),
+            name if SHAPES.contains(&name) && (self.hidden || is_hidden_shape(tag)) => return Ok(true),
             "s" => self.flow.text(&" ".repeat(tag.number("c").unwrap_or(1).min(MAX_REPEATED))),
             "tab" => self.flow.text("\t"),
             "line-break" => self.flow.text("\n"),

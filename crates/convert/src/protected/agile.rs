@@ -6,10 +6,14 @@ use super::refusal::{LOCKED, UNSUPPORTED};
 use crate::ConvertError;
 use crate::base64::base64;
 use crate::guarded::Clock;
-use crate::xml::{Node, Stop, Tag, Xml};
+use crate::xml::{Tag, Xml};
 
 /// The bytes that are encrypted together.
 const SEGMENT: usize = 4096;
+
+/// Bytes that are hashed with the salt of the content, for the key of its integrity value, and for the value itself.
+const OF_HMAC_KEY: [u8; 8] = [0x5f, 0xb2, 0xad, 0x01, 0x0c, 0xb9, 0xe1, 0xf6];
+const OF_HMAC: [u8; 8] = [0xa0, 0x67, 0x7f, 0x02, 0xb2, 0x2c, 0x84, 0x33];
 
 /// Bytes that are hashed with the password for the key of each of three texts.
 const OF_INPUT: [u8; 8] = [0xfe, 0xa7, 0xd2, 0x76, 0x3b, 0x4b, 0x9e, 0x79];
@@ -21,6 +25,8 @@ pub(super) struct Agile {
     aes: Aes,
     hash: Hash,
     salt: Vec<u8>,
+    /// The integrity value, encrypted, behind its key.
+    integrity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// The cipher that an element describes.
@@ -100,25 +106,37 @@ impl Agile {
     /// It needs another password, is encrypted in another way, or the time is over.
     pub(super) fn of(description: &[u8], clock: Clock) -> Result<Self, ConvertError> {
         let mut xml = Xml::new(description, clock);
-        let (mut content, mut sealed) = (None, None);
-        loop {
-            match xml.next() {
-                Ok(Node::Open(tag)) => match tag.name() {
-                    "keyData" => content = Cipher::of(&tag),
-                    "encryptedKey" => sealed = sealed.or_else(|| Sealed::of(&tag)),
-                    _ => {}
-                },
-                Ok(Node::End) | Err(Stop::Damaged) => break,
-                Err(Stop::Over(error)) => return Err(error),
-                Ok(_) => {}
+        let (mut content, mut sealed, mut integrity) = (None, None, None);
+        xml.find(|tag| {
+            match tag.name() {
+                "keyData" => content = Cipher::of(tag),
+                "dataIntegrity" => {
+                    integrity = bytes(tag, "encryptedHmacKey").zip(bytes(tag, "encryptedHmacValue"));
+                }
+                "encryptedKey" => sealed = sealed.take().or_else(|| Sealed::of(tag)),
+                _ => {}
             }
-        }
+            None::<()>
+        })?;
         let (Some(Cipher { hash, salt, key_len }), Some(sealed)) = (content, sealed) else {
             return Err(UNSUPPORTED);
         };
         let mut key = sealed.open(clock)?;
         key.truncate(key_len);
-        Ok(Self { aes: Aes::new(&key).ok_or(UNSUPPORTED)?, hash, salt })
+        Ok(Self { aes: Aes::new(&key).ok_or(UNSUPPORTED)?, hash, salt, integrity })
+    }
+
+    /// True if encrypted content, with its head, is that of the integrity value, or if there is no such value.
+    pub(super) fn is_intact(&self, content: &[u8]) -> bool {
+        let Some((key, value)) = &self.integrity else { return true };
+        let opened = |purpose: [u8; 8], sealed: &[u8]| {
+            let mut text = sealed.to_vec();
+            self.aes.chained(&self.hash.of(&[&self.salt, &purpose]), &mut text);
+            // Behind the text stands what fills its last block.
+            text.truncate(self.hash.of(&[]).len());
+            text
+        };
+        self.hash.keyed(&opened(OF_HMAC_KEY, key), content) == opened(OF_HMAC, value)
     }
 
     /// # Errors

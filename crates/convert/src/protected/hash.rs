@@ -44,6 +44,17 @@ impl Hash {
         }
     }
 
+    /// The hash of a text with a key that is no longer than a block of it (HMAC, RFC 2104).
+    pub(super) fn keyed(self, key: &[u8], text: &[u8]) -> Vec<u8> {
+        let block = if matches!(self, Self::Sha384 | Self::Sha512) { 128 } else { 64 };
+        let padded = |pad: u8| {
+            let mut bytes = vec![pad; block];
+            bytes.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+            bytes
+        };
+        self.of(&[&padded(0x5c), &self.of(&[&padded(0x36), text])])
+    }
+
     /// The hash of the password, hashed again so many times, which makes guessing slow.
     ///
     /// # Errors

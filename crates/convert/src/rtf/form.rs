@@ -1,6 +1,7 @@
 //! Form fields, whose values are no text of the document.
 
 use crate::code_pages::Charset;
+use crate::marks;
 
 /// Choices of a list that are kept, and bytes of all of them.
 const MAX_CHOICES: usize = 1_000;
@@ -47,8 +48,7 @@ impl Form {
     pub(super) fn shown(self, charset: Charset) -> String {
         let result = self.result.unwrap_or(self.default);
         match self.kind {
-            1 if result == 0 => "\u{2610}".to_owned(),
-            1 => "\u{2612}".to_owned(),
+            1 => marks::of_box(result != 0).to_owned(),
             2 => {
                 let chosen = usize::try_from(result).ok().and_then(|at| self.choices.get(at));
                 let text = chosen.map(|choice| charset.decode(choice));

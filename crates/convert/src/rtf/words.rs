@@ -198,13 +198,14 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         "fldrslt" if document.group.kind != Kind::Instructions => {
             let shown = std::mem::take(&mut document.form).shown(document.charset);
             document.text(&shown);
-            let instructions = std::mem::take(&mut document.instructions);
-            if let Some(equation) = eq::shown(&instructions.finish(document.charset)) {
+            let instructions = std::mem::take(&mut document.instructions).finish(document.charset);
+            if eq::is_silent(&instructions) {
+                document.skip();
+            } else if document.is_text()
+                && let Some(equation) = eq::shown(&instructions)
+            {
                 document.flush();
-                if equation.starts_with(|c: char| c.is_ascii_digit()) && document.flow.ends_in_digit() {
-                    document.text(" ");
-                }
-                document.text(&equation);
+                document.flow.formula(&equation);
             }
         }
         "footnote" => document.aside(Kind::Note("footnote")),

@@ -85,7 +85,7 @@ impl Row {
 
 impl Cells<'_> {
     /// Writes the rows of a sheet of XLSX.
-    pub(super) fn read(&mut self, mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
+    pub(super) fn read(&mut self, xml: &mut Xml<'_>, output: &mut Output) -> Result<(), Stop> {
         let mut grid = Grid::default();
         let mut row = Row::default();
         let mut cell = Cell::default();
@@ -167,18 +167,20 @@ impl Cells<'_> {
     /// Adds a cell to its row.
     fn add(&mut self, cell: &mut Cell, row: &mut Row) {
         let cell = std::mem::take(cell);
+        let text = |text| self.formats.show_text(text, cell.style);
         let value = cell.value.as_ref().filter(|value| !value.trim().is_empty() || cell.kind == "str");
         let text = match (value, &cell.formula) {
             (Some(value), _) => match cell.kind.as_str() {
                 "s" => match value.trim().parse().ok().and_then(|at| self.strings.get(at)) {
-                    Some(text) => Cow::Borrowed(text),
+                    Some(shared) => text(Cow::Borrowed(shared)),
                     None => {
                         self.lost = true;
                         Cow::Borrowed("\u{fffd}")
                     }
                 },
                 "b" => Cow::Borrowed(if matches!(value.trim(), "1" | "true") { "TRUE" } else { "FALSE" }),
-                "str" | "e" | "inlineStr" => unescaped(value),
+                "str" | "inlineStr" => text(unescaped(value)),
+                "e" => unescaped(value),
                 "d" => Cow::Borrowed(value.trim()),
                 _ => Cow::Owned(self.formats.show(value.trim(), cell.style)),
             },
@@ -188,7 +190,7 @@ impl Cells<'_> {
                 let formula = Some(formula.trim()).filter(|formula| !formula.is_empty()).unwrap_or("…");
                 Cow::Owned(format!("={formula}"))
             }
-            _ => Cow::Borrowed(cell.text.as_str()),
+            _ => text(Cow::Borrowed(cell.text.as_str())),
         };
         self.lost |= !row.add(cell.column, &text, cell.comment);
     }
@@ -242,15 +244,16 @@ impl Cells<'_> {
     fn add_binary(&mut self, kind: u32, style: u32, body: &[u8], column: usize, row: &mut Row) {
         let style = usize::try_from(style).unwrap_or(usize::MAX);
         let number = |number: Option<f64>| number.map(|number| self.formats.show_number(number, style));
+        let words = |text: Option<String>| Some(self.formats.show_text(text?.into(), style).into_owned());
         let logical = |is_error| body.first().map(|value| logical(*value, is_error).to_owned());
         let text = match kind {
             2 => number(u32_at(body, 0).map(packed)),
             3 | 11 => logical(true),
             4 | 10 => logical(false),
             5 | 9 => number(f64_at(body, 0)),
-            6 | 8 => text_at(body, 0).map(|(text, _)| text),
-            7 => place_at(body, 0).and_then(|at| self.strings.get(at)).map(str::to_owned),
-            RICH_TEXT => rich_text(body),
+            6 | 8 => words(text_at(body, 0).map(|(text, _)| text)),
+            7 => words(place_at(body, 0).and_then(|at| self.strings.get(at)).map(str::to_owned)),
+            RICH_TEXT => words(rich_text(body)),
             _ => Some(String::new()),
         };
         let text = text.filter(|text| text.len() <= MAX_CELL).unwrap_or_else(|| {

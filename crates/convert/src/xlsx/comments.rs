@@ -11,7 +11,7 @@ use crate::grid::place;
 use crate::ooxml::{Package, References, of_kind};
 use crate::output::{Output, one_line};
 use crate::table::column_name;
-use crate::xml::{Node, Stop};
+use crate::xml::{Node, Stop, whole};
 
 /// Comments of one sheet that are kept.
 const MAX_COMMENTS: usize = 20_000;
@@ -62,9 +62,7 @@ pub(super) fn read(package: &Package<'_>, references: &References) -> Result<Com
     for name in of_kind(references, "comments") {
         if is_binary(name) {
             let Some(mut records) = Records::open(package, name) else { continue };
-            if let Err(Stop::Over(error)) = add_binary(&mut records, &mut found) {
-                return Err(error);
-            }
+            whole(add_binary(&mut records, &mut found))?;
             continue;
         }
         let Some(Ok(mut xml)) = package.xml(name) else { continue };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::escapes::unescaped;
 use super::records::{Records, is_binary, rich_text};
 use crate::ooxml::{Package, References, of_kind};
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Xml, whole};
 use crate::{ConvertError, Limits};
 
 /// The number of the records of texts.
@@ -27,7 +27,7 @@ impl Strings {
         limits: &Limits,
     ) -> Result<(Self, bool), ConvertError> {
         let mut strings = Self::default();
-        let mut whole = true;
+        let mut is_all = true;
         for name in of_kind(references, "sharedStrings") {
             let ended = if is_binary(name) {
                 Records::open(package, name)
@@ -39,13 +39,9 @@ impl Strings {
                     _ => Err(Stop::Damaged),
                 }
             };
-            match ended {
-                Err(Stop::Over(error)) => return Err(error),
-                Err(Stop::Damaged) => whole = false,
-                Ok(()) => {}
-            }
+            is_all &= whole(ended)?.is_some();
         }
-        Ok((strings, whole))
+        Ok((strings, is_all))
     }
 
     fn add(&mut self, mut xml: Xml<'_>, limit: usize) -> Result<(), Stop> {

@@ -5,7 +5,7 @@ use crate::ConvertError;
 use crate::fields::u16_at;
 use crate::numbers::Formats;
 use crate::ooxml::{Package, References, of_kind};
-use crate::xml::{Node, Stop, Xml};
+use crate::xml::{Node, Stop, Xml, whole};
 
 /// Numbers of records.
 const FORMAT: u32 = 44;
@@ -31,11 +31,8 @@ pub(super) fn read(
             let Some(Ok(xml)) = package.xml(name) else { continue };
             add(&mut formats, xml)
         };
-        match ended {
-            Err(Stop::Over(error)) => return Err(error),
-            // Without its format a number is shown as a number.
-            Ok(()) | Err(Stop::Damaged) => {}
-        }
+        // Without its format a number is shown as a number.
+        whole(ended)?;
     }
     Ok(formats)
 }

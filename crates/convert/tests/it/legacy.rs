@@ -1,26 +1,19 @@
 //! Documents of Office before 2007 and of Outlook, and what office files show besides their text.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use attache_convert::{ConvertError, Converted, Limits, Note, Unit, convert};
+use bytes::Bytes;
 
-fn file(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|_| {
-        let packed = std::fs::File::open(format!("{path}.gz")).unwrap();
-        let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
-        bytes
-    })
-}
+use crate::common::office;
 
-fn read(media_type: &str, bytes: Vec<u8>) -> Result<Converted, ConvertError> {
+fn read(media_type: &str, bytes: impl Into<Bytes>) -> Result<Converted, ConvertError> {
     convert(media_type, bytes.into(), &Limits::new())
 }
 
 #[test]
 fn an_old_workbook_is_read_sheet_by_sheet() {
-    let converted = read("application/vnd.ms-excel", file("legacy.xls")).unwrap();
+    let converted = read("application/vnd.ms-excel", office("legacy.xls")).unwrap();
     let text = &converted.text;
     assert_eq!((converted.unit, converted.units), (Unit::Sheet, 2));
     for line in [
@@ -48,7 +41,7 @@ fn an_old_workbook_is_read_sheet_by_sheet() {
 
 #[test]
 fn an_old_letter_is_read_with_its_table() {
-    let converted = read("application/msword", file("legacy.doc")).unwrap();
+    let converted = read("application/msword", office("legacy.doc")).unwrap();
     assert_eq!(
         converted.text,
         "Offer 77/2026\nValid until 3 June 2026. Прайс-лист.\n\nDesk | 12 | 4,668.00\nLamp |  | 478.80\n\
@@ -92,11 +85,18 @@ fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
     let list = [list, places.iter().flat_map(|at| [&[0, 0], &at[..], &[0, 0]].concat()).collect()].concat();
     let tables = [vec![2], number(list.len()).to_vec(), list].concat();
     let pages = [number(1024), number(at), number(4)].concat();
-    for (entry, start, len) in [(12, tables.len(), pages.len()), (33, 0, tables.len())] {
+    let font = |name: &str| {
+        let font = [&[0; 39], &wide(name)[..], &[0, 0]].concat();
+        [&[u8::try_from(font.len()).unwrap()], &font[..]].concat()
+    };
+    let fonts = [vec![2, 0, 0, 0], font("Wingdings"), font("Symbol")].concat();
+    let mut start = 0;
+    for (entry, part) in [(33, &tables), (12, &pages), (15, &fonts)] {
         let at = 0x9a + 8 * entry;
-        head[at..at + 8].copy_from_slice(&[number(start), number(len)].concat());
+        head[at..at + 8].copy_from_slice(&[number(start), number(part.len())].concat());
+        start += part.len();
     }
-    message(&[("/WordDocument", &head), ("/1Table", &[tables, pages].concat())])
+    message(&[("/WordDocument", &head), ("/1Table", &[tables, pages, fonts].concat())])
 }
 
 #[test]
@@ -120,6 +120,19 @@ fn what_an_old_letter_says_no_more_is_left_out() {
     assert_eq!(converted.text, "Pay within 30 days. größe\nNew\n");
 }
 
+// [MS-DOC] 2.9.44: a character that stands for the sign of a font is a parenthesis in the text.
+#[test]
+fn signs_of_old_letters_are_those_of_their_fonts() {
+    let sign = |font: u8, code: u8| [0x55, 0x08, 1, 0x09, 0x6a, font, 0, code, 0xf0];
+    let bytes = old_letter([
+        &[("Paid ", &[]), ("(", &sign(0, 0xfe)), (" 5 ", &[]), ("((", &sign(1, 0x6d)), ("m (\r", &[])],
+        &[("Odd ", &[]), ("(", &sign(0, 0x81)), ("(\r", &[0x00, 0x08, 1])],
+    ]);
+    let converted = read("application/msword", bytes).unwrap();
+    assert_eq!(converted.text, "Paid ☑ 5 µµm (\nOdd \u{fffd}\n");
+    assert_eq!(converted.notes, [Note::UnreadableCharacters { count: 1 }]);
+}
+
 #[test]
 fn equations_of_old_letters_are_read_from_their_fields() {
     let text = "Add \u{13} EQ \\f(1,2) \u{15} cup, see page \u{13} PAGE \u{14}7\u{15}.\r";
@@ -130,7 +143,7 @@ fn equations_of_old_letters_are_read_from_their_fields() {
 
 #[test]
 fn an_old_presentation_is_read_slide_by_slide_with_its_notes() {
-    let converted = read("application/vnd.ms-powerpoint", file("legacy.ppt")).unwrap();
+    let converted = read("application/vnd.ms-powerpoint", office("legacy.ppt")).unwrap();
     assert_eq!((converted.unit, converted.units), (Unit::Slide, 2));
     let text = &converted.text;
     let mut at = 0;
@@ -308,12 +321,14 @@ fn what_is_embedded_does_not_name_a_compound_file() {
 #[test]
 fn charts_and_text_boxes_are_read() {
     let sheets =
-        read("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", file("drawn.xlsx"));
+        read("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", office("drawn.xlsx"));
     let text = sheets.unwrap().text;
     assert!(text.contains("Approved by the board\n"), "{text}");
     assert!(text.contains("[chart: Costs of April]\n"), "{text}");
-    let slides =
-        read("application/vnd.openxmlformats-officedocument.presentationml.presentation", file("drawn.pptx"));
+    let slides = read(
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        office("drawn.pptx"),
+    );
     let converted = slides.unwrap();
     let chart = "[chart: Regions]\n | 2025 | 2026\nNorth | 19.2 | 22.3\nSouth | 21.4 | 28.6\n";
     assert!(converted.text.contains(chart), "{}", converted.text);
@@ -322,8 +337,8 @@ fn charts_and_text_boxes_are_read() {
 
 #[test]
 fn damaged_old_documents_end_in_a_text_or_an_error() {
-    for name in ["legacy.xls", "legacy.doc", "legacy.ppt"] {
-        let whole = file(name);
+    for name in ["legacy.xls", "legacy.doc", "legacy.ppt", "shown/letter.doc", "shown/margins.xls"] {
+        let whole = office(name).to_vec();
         let mut state = 0x9e37_79b9_u64;
         for round in 0..300 {
             let mut bytes = whole.clone();

@@ -8,6 +8,7 @@
 )]
 
 mod annotations;
+mod archives;
 mod backward;
 mod charts;
 mod clauses;
@@ -33,6 +34,7 @@ mod passages;
 mod producers;
 mod protected;
 mod sheets;
+mod shown;
 mod signs;
 mod tables;
 mod texts;

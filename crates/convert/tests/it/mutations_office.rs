@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// Archives: a file, its type, and the parts that matter.
-const ARCHIVES: [(&str, &str, &[&str]); 9] = [
+const ARCHIVES: [(&str, &str, &[&str]); 12] = [
     (
         "libreoffice.docx",
         DOCX,
@@ -27,6 +27,9 @@ const ARCHIVES: [(&str, &str, &[&str]); 9] = [
         XLSX,
         &["xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "xl/_rels/workbook.xml.rels"],
     ),
+    ("shown/margins.xlsx", XLSX, &["xl/worksheets/sheet1.xml", "xl/styles.xml"]),
+    ("shown/button.xlsx", XLSX, &["xl/drawings/vmlDrawing1.vml"]),
+    ("shown/margins.ods", ODS, &["styles.xml"]),
     ("libreoffice.pptx", PPTX, &["ppt/presentation.xml", "ppt/slides/slide1.xml", "ppt/slides/slide2.xml"]),
     ("libreoffice.odt", ODT, &["content.xml", "styles.xml"]),
     ("libreoffice.ods", ODS, &["content.xml"]),

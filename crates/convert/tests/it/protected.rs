@@ -3,7 +3,7 @@
 
 use std::io::{Cursor, Write};
 
-use attache_convert::{ConvertError, Converted, Limits, convert};
+use attache_convert::{ConvertError, Converted, Limits, Note, convert};
 
 use crate::common::{XLSX, office};
 
@@ -87,6 +87,12 @@ fn damaged_and_hostile_files_end() {
     let cut = compound(&[("/EncryptionInfo", info.as_bytes()), ("/EncryptedPackage", &package[..4096])]);
     let cut = convert(XLSX, cut.into(), &Limits::new());
     assert!(cut.is_err() || cut.is_ok_and(|cut| cut.truncated));
+
+    // Behind the end of the file: its own reader does not see it.
+    let altered = [&package[..], &[0; 16]].concat();
+    let altered = compound(&[("/EncryptionInfo", info.as_bytes()), ("/EncryptedPackage", &altered)]);
+    let altered = convert(XLSX, altered.into(), &Limits::new()).unwrap();
+    assert_eq!((altered.text, altered.notes), (read(XLSX, "agile.xlsx").unwrap().text, vec![Note::Altered]));
 
     // The work for a key is bounded by time.
     assert!(info.contains("spinCount=\"100000\""), "{info}");

@@ -191,6 +191,7 @@ fn workbook(first: &[u8]) -> Vec<u8> {
         record(615, &int(2)),
         format(164, "\"€\"#,##0.00"),
         format(165, "yyyy\\-mm\\-dd"),
+        format(166, "\"Text \"@"),
         record(616, &[]),
         // Styles of cells come behind those that have names.
         record(626, &int(1)),
@@ -200,6 +201,7 @@ fn workbook(first: &[u8]) -> Vec<u8> {
         style(0),
         style(164),
         style(165),
+        style(166),
         record(618, &[]),
     ]
     .concat();
@@ -209,10 +211,16 @@ fn workbook(first: &[u8]) -> Vec<u8> {
         record(145, &[]),
         record(0, &[int(1), int(0)].concat()),
         cell(62, 1, 0, &[&[1][..], &wide("rich")].concat()),
-        cell(8, 2, 0, &[wide("of a formula"), int(0)].concat()),
+        cell(8, 2, 3, &[wide("of a formula"), int(0)].concat()),
         cell(11, 3, 0, &[0x07]),
         cell(10, 4, 0, &[1]),
         record(146, &[]),
+        // Different first pages, none of even ones (2.4.55).
+        record(
+            479,
+            &[&[2, 0][..], &wide("&LOdd"), &[0xff; 4], &wide("Even"), &wide(""), &[0xff; 4], &wide("First")]
+                .concat(),
+        ),
     ]
     .concat();
     let comment = [
@@ -279,7 +287,7 @@ fn binary_workbooks_read_as_others_do() {
     let expected = "[sheet 1: Costs ü]\n1: Rent [comment: Due on the third] | größe 水\n\
                     2: 2026-04-17 | €4,950.50 | 0.5 |  | 741.25 | -€2.00\n\
                     300:  | €12.00 | FALSE | #N/A | [column XFD] far\n[comment on D9: empty]\n\n[sheet 2: Texts, hidden]\n\
-                    2:  | rich | of a formula | #DIV/0! | TRUE\n";
+                    2:  | rich | Text of a formula | #DIV/0! | TRUE\n[header: Odd]\n[footer: First]\n";
     for media_type in [XLSB, XLSX, "application/vnd.ms-excel", "application/octet-stream"] {
         let converted = read(media_type, workbook(&costs())).unwrap();
         assert_eq!((converted.text.as_str(), converted.units), (expected, 2));

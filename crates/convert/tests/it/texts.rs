@@ -340,10 +340,12 @@ fn types_that_can_be_converted() {
         "application/msword",
         "application/octet-stream",
         "application/vnd.oasis.opendocument.presentation",
+        "application/gzip",
+        "application/x-tar",
     ] {
         assert!(can_convert(media), "{media}");
     }
-    for media in ["image/png", "audio/mpeg", "video/mp4", "application/gzip", "nonsense"] {
+    for media in ["image/png", "audio/mpeg", "video/mp4", "application/x-7z-compressed", "nonsense"] {
         assert!(!can_convert(media), "{media}");
     }
 }

@@ -227,10 +227,17 @@ pub(crate) const ODS: &str = "application/vnd.oasis.opendocument.spreadsheet";
 pub(crate) const ODP: &str = "application/vnd.oasis.opendocument.presentation";
 pub(crate) const EPUB: &str = "application/epub+zip";
 
-/// A file of `fixtures/`, made by `fixtures/office.py`.
+/// A file of `fixtures/`, made by one of the scripts there, perhaps packed.
 pub(crate) fn office(name: &str) -> Bytes {
     let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}")).into()
+    let unpacked = |_| {
+        let mut bytes = Vec::new();
+        let packed = flate2::read::GzDecoder::new(std::fs::File::open(format!("{path}.gz"))?);
+        std::io::Read::read_to_end(&mut { packed }, &mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = std::fs::read(&path).or_else(unpacked);
+    bytes.unwrap_or_else(|error: std::io::Error| panic!("{path}: {error}")).into()
 }
 
 /// The list of what a part of an office file refers to: identifier, kind, target.
