@@ -51,7 +51,7 @@ fn what_the_model_cannot_take_fails_loudly() {
 // C25: an error is of the turn in which it was attached, and a run that failed ended that turn
 #[test]
 fn what_failed_a_run_fails_no_later_one() {
-    let failed = UserMessage::new([UserPart::text("Look."), UserPart::document(png("shot.png"))].map(Some));
+    let failed = UserMessage::text("Look.").attach(png("shot.png"));
     let chat = |failed: UserMessage| Chat::new().push(Message::User(failed)).author("When is it due?", &[]);
     let route = |chat: Chat| chat.routed(&model("offline"), &Materials::new(), &RouteOptions::new());
     route(chat(failed.clone())).unwrap_err();
