@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind, NestedAgent};
 use attache_core::tool::Progress;
-use attache_core::{Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
+use attache_core::{Arguments, Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
 use super::entry::{Entry, What, in_memory, weight};
@@ -89,6 +89,13 @@ pub(crate) struct CallView {
     pub(crate) path: Option<Arc<[NestedAgent]>>,
 }
 
+impl CallView {
+    /// The call as the model made it.
+    pub(super) fn made(&self) -> ToolCall {
+        ToolCall::new(&*self.name, Arguments::new(&*self.arguments)).with_id(self.id.clone())
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum CallState {
     /// The model writes it.
@@ -146,9 +153,9 @@ impl View {
         its.map_or(&[], |(_, entries)| entries.as_slice())
     }
 
-    /// True if the client was told that it answers these calls.
-    pub(super) fn asks_for(&self, calls: &[ToolCallId]) -> bool {
-        calls.iter().all(|id| self.client_calls().any(|call| call.id == *id))
+    /// True if the client was told that it answers that call.
+    pub(super) fn asks_for(&self, call: &ToolCallId) -> bool {
+        self.client_calls().any(|known| known.id == *call)
     }
 
     /// True if somebody was asked for the result of a call, and gave it or is to give it.
