@@ -376,6 +376,29 @@ scenarios.drafts_belong_to_their_chats = async (context) => {
   assert.equal(await box(page).inputValue(), 'of the new chat');
 };
 
+scenarios.words_that_are_typed_before_the_list_has_come_are_looked_for = async (context) => {
+  const page = await open(context);
+  await ask(page, 'the lease');
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await ask(page, 'a short one');
+  let come;
+  const isThere = new Promise((next) => (come = next));
+  await page.route(/\/v1\/sessions/, (route) => isThere.then(() => route.continue()));
+  await page.reload();
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  const search = list.getByRole('searchbox');
+  await search.click();
+  await page.keyboard.type('short');
+  come();
+  await page.getByText('A short answer.').waitFor();
+  await page.waitForTimeout(100);
+  await page.keyboard.type(' one');
+  assert.deepEqual([await search.inputValue(), await box(page).inputValue()], ['short one', '']);
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
+  await list.locator('.session').getByText('a short one').waitFor();
+};
+
 scenarios.files_of_other_encodings_are_shown_as_they_are = async (context) => {
   const page = await open(context, '/', { mayFail: true });
   const files = [
