@@ -176,7 +176,7 @@ impl Prices {
     }
 
     /// Adds the price of `provider/model`; of all models whose names begin so, if it ends with `*`. The longest name
-    /// that fits counts.
+    /// that fits counts. The name of a model alone holds for each provider whose own price of it is not there.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>, price: Price) -> Self {
         self.models.insert(model.into(), price);
@@ -217,11 +217,11 @@ impl Prices {
     pub fn price(&self, asked: &str, answered: Option<&str>) -> Option<&Price> {
         let (provider, model) = asked.split_once('/').unwrap_or(("", asked));
         let Some(answered) = answered.filter(|answered| *answered != model) else {
-            return self.listed(asked);
+            return self.listed(asked).or_else(|| self.listed(model));
         };
         let own = self.listed(&format!("{provider}/{answered}")).or_else(|| self.listed(answered));
         // Providers name the day of a model that was asked for without one.
-        own.or_else(|| if answered.starts_with(model) { self.listed(asked) } else { None })
+        own.or_else(|| if answered.starts_with(model) { self.price(asked, None) } else { None })
     }
 
     /// The cost of a call of the model that was asked, of which others may have used `parts`: each is priced as the model
@@ -237,11 +237,8 @@ impl Prices {
             return self.price(asked, answered)?.cost(usage);
         }
         parts.iter().try_fold(Money::ZERO, |sum, part| {
-            // Prices may name a model alone, without its provider.
-            let bare = || self.listed(part.answered.as_deref()?);
-            let price = self.price(&part.model, part.answered.as_deref()).or_else(bare)?;
-            let cost = price.cost(&part.usage)?;
-            Some(sum.plus(cost))
+            let price = self.price(&part.model, part.answered.as_deref())?;
+            Some(sum.plus(price.cost(&part.usage)?))
         })
     }
 

@@ -254,6 +254,17 @@ impl ProviderError {
         self
     }
 
+    /// Adds the tokens of an attempt before this one, which failed, too. Both times `model` was asked, `provider/model`.
+    #[must_use]
+    pub fn with_earlier(self, earlier: &ProviderError, model: &str) -> Self {
+        let Some(usage) = earlier.usage() else { return self };
+        let parts = match self.usage_by_model().is_empty() && earlier.usage_by_model().is_empty() {
+            true => Vec::new(),
+            false => [earlier.usage_of_models(model), self.usage_of_models(model)].concat(),
+        };
+        self.with_usage(usage).with_usage_by_model(parts)
+    }
+
     /// Marks that chunks have already been delivered, so that a retry would repeat them.
     #[must_use]
     pub fn after_output(mut self) -> Self {
@@ -334,6 +345,17 @@ impl ProviderError {
     /// all of it is that of the model that was asked.
     pub fn usage_by_model(&self) -> &[ModelUsage] {
         &self.0.usage_by_model
+    }
+
+    /// The usage of each model: the [parts](Self::usage_by_model), or all of it as that of `model`, which was asked. Input or
+    /// output that was not reported counts as 0. Empty if nothing was reported.
+    pub fn usage_of_models(&self, model: &str) -> Vec<ModelUsage> {
+        let all =
+            || self.usage().map(|usage| ModelUsage::new(model, usage.clone().with_unreported_as_zero()));
+        match self.usage_by_model() {
+            [] => all().into_iter().collect(),
+            parts => parts.to_vec(),
+        }
     }
 
     /// True if chunks had been delivered before.

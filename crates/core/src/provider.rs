@@ -45,6 +45,11 @@ pub trait LlmProvider: Send + Sync + 'static {
     /// A snapshot of the usage so far; may be called while a reply is streaming.
     fn state(&self) -> ProviderState;
 
+    /// The models that may answer in the place of this one, each `provider/model`, as behind a fallback. None by default.
+    fn fallbacks(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Reports how the schemas of `tools` change in this provider's dialect, and which tools cannot be offered to it.
     /// Nothing is sent. `options` are those of the later requests. The default report is empty.
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
@@ -99,6 +104,11 @@ impl ModelHandle {
     /// A snapshot of the usage so far.
     pub fn state(&self) -> ProviderState {
         self.0.state()
+    }
+
+    /// The models that may answer in the place of this one; see [`LlmProvider::fallbacks`].
+    pub fn fallbacks(&self) -> Vec<&str> {
+        self.0.fallbacks()
     }
 
     /// Reports how the schemas of `tools` change in the provider's dialect; see [`LlmProvider::check_tools`].

@@ -161,6 +161,15 @@ impl Usage {
         self
     }
 
+    /// The counts of an attempt that failed: input or output that its provider did not report, because it ended before,
+    /// counts as 0.
+    #[must_use]
+    pub fn with_unreported_as_zero(mut self) -> Self {
+        self.input_tokens.get_or_insert(0);
+        self.output_tokens.get_or_insert(0);
+        self
+    }
+
     /// Adds the counts of another call. A count that neither of them reported stays `None`; `raw` is dropped.
     pub fn add(&mut self, other: &Usage) {
         fn sum(a: &mut Option<u64>, b: Option<u64>) {

@@ -51,6 +51,10 @@ impl LlmProvider for TracedModel {
         self.inner.state()
     }
 
+    fn fallbacks(&self) -> Vec<&str> {
+        self.inner.fallbacks()
+    }
+
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.inner.check_tools(tools, options)
     }

@@ -1,6 +1,6 @@
 // Scenarios of things that must not be lost on the way: words, files, decisions, and the place of whoever uses the keyboard.
 import assert from 'node:assert/strict';
-import { answers, api, ask, box, open, picture, results, session, settled, word } from './page.mjs';
+import { answers, api, ask, box, host, open, picture, results, session, settled, word } from './page.mjs';
 
 export const kept = {};
 const scenarios = kept;
@@ -374,6 +374,46 @@ scenarios.drafts_belong_to_their_chats = async (context) => {
   await page.keyboard.press('Control+Shift+O');
   await page.getByText('What would you like to know?').waitFor();
   assert.equal(await box(page).inputValue(), 'of the new chat');
+};
+
+scenarios.words_that_are_typed_before_the_list_has_come_are_looked_for = async (context) => {
+  const page = await open(context);
+  await ask(page, 'the lease');
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await ask(page, 'a short one');
+  /** Reloads a page, which is told nothing of its chats for now. */
+  const reload = async (page) => {
+    let come;
+    const isThere = new Promise((next) => (come = next));
+    await page.route(/\/v1\/sessions/, (route) => isThere.then(() => route.continue()));
+    await page.reload();
+    return come;
+  };
+  const come = await reload(page);
+  const list = page.getByRole('navigation', { name: 'Chats' });
+  const search = list.getByRole('searchbox');
+  await search.click();
+  await page.keyboard.type('short');
+  come();
+  await page.getByText('A short answer.').waitFor();
+  await page.waitForTimeout(100);
+  await page.keyboard.type(' one');
+  assert.deepEqual([await search.inputValue(), await box(page).inputValue()], ['short one', '']);
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
+  await list.locator('.session').getByText('a short one').waitFor();
+  // A page around the chat has fields of its own.
+  const shop = await host(context, '<input aria-label="Goods"><script src="/attache-chat.js" data-mode="inline" defer></script>');
+  await ask(shop, 'a short one');
+  const comeBack = await reload(shop);
+  const goods = shop.getByLabel('Goods');
+  await goods.click();
+  await shop.keyboard.type('two');
+  comeBack();
+  await shop.getByText('A short answer.').waitFor();
+  await shop.waitForTimeout(100);
+  await shop.keyboard.type(' stools');
+  assert.equal(await goods.inputValue(), 'two stools');
 };
 
 scenarios.files_of_other_encodings_are_shown_as_they_are = async (context) => {

@@ -264,9 +264,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the maximum cost of a run, by the [`prices`](Self::prices). A run whose model has no price fails
-    /// then. The limit holds where replies are bounded by [`ModelSettings::max_tokens`]; else a run may pass it by one
-    /// reply.
+    /// Sets the maximum cost of a run, by the [`prices`](Self::prices). A run fails at its start if its model has no price,
+    /// or one that may answer in its place ([`LlmProvider::fallbacks`](attache_core::LlmProvider::fallbacks)); the dearest
+    /// of them counts. The limit holds where replies are bounded by [`ModelSettings::max_tokens`]; else a run may pass it by
+    /// one reply.
     ///
     /// ```
     /// use attache_agent::{Agent, Price, Prices};

@@ -285,7 +285,8 @@ fn replied(
     match completion.finish_reason {
         FinishReason::Error => {
             let message = "the provider ended the reply with an error";
-            Err((ProviderError::new(ErrorKind::Api, message), Some(completion)))
+            let error = ProviderError::new(ErrorKind::Api, message).with_usage(&completion.usage);
+            Err((error.with_usage_by_model(completion.usage_by_model.clone()), Some(completion)))
         }
         _ => Ok(completion),
     }
@@ -308,14 +309,16 @@ impl Driver {
             Some(Completion { usage, model, usage_by_model, response, .. }) => {
                 (Some(usage), model, usage_by_model, response)
             }
-            None => (error.usage().cloned(), None, error.usage_by_model().to_vec(), None),
+            None => (error.usage().cloned(), None, error.usage_of_models(self.setup.model.id()), None),
         };
         // Nobody can have the tokens back.
         let mut cost = usage.as_ref().and_then(|usage| self.cost_of(model.as_deref(), usage, &parts));
-        if let Some((tokens, before)) = refused.as_ref().and_then(|refused| self.spent_on(refused)) {
+        if let Some(refused) = &refused
+            && let Some((tokens, before)) = self.spent_on(refused)
+        {
             cost = if usage.is_some() { both(cost, before) } else { before };
             usage.get_or_insert_default().add(tokens);
-            error = error.with_usage(tokens);
+            error = error.with_earlier(refused, self.setup.model.id());
         }
         usage.iter().for_each(|usage| self.settle(usage, cost, 0));
         let reason = EndReason::provider(&error);
@@ -342,12 +345,8 @@ impl Driver {
 
     /// The tokens of a request that failed, where its provider counted them, and their cost, where it is known.
     fn spent_on<'e>(&self, error: &'e ProviderError) -> Option<(&'e Usage, Option<Money>)> {
-        let usage = error.usage()?;
-        // Such a request may have ended before its provider named both counts.
-        let mut counted = usage.clone();
-        counted.input_tokens.get_or_insert(0);
-        counted.output_tokens.get_or_insert(0);
-        Some((usage, self.cost_of(None, &counted, error.usage_by_model())))
+        let (usage, parts) = (error.usage()?, error.usage_of_models(self.setup.model.id()));
+        Some((usage, self.cost_of(None, usage, &parts)))
     }
 
     /// Puts the documents that the model made into the store, before the log mentions them. A reply that was paid for

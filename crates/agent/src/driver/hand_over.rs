@@ -43,7 +43,7 @@ impl Driver {
         let choose = if is_new { team.history(&path)? } else { None };
         if self.is_cost_limited() {
             let prices = prices_of(&setup, self.scope.as_deref());
-            check_priced(prices.as_deref(), setup.model.id())?;
+            check_priced(prices.as_deref(), &setup.model)?;
         }
         let output = self.run.output().map(|output| {
             output.spec.clone().resettled(&setup.model, &setup.settings, !setup.tools.is_empty())

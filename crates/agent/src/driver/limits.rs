@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{ErrorKind, ModelUsage, ProviderError, Usage};
+use attache_core::{ErrorKind, ModelHandle, ModelUsage, ProviderError, Usage};
 
 use crate::driver::Driver;
 use crate::driver::interrupt::Interrupt;
@@ -13,7 +13,7 @@ use crate::journal::Scope;
 use crate::log::{Ended, EntryKind, Key};
 use crate::memory::text_tokens::tokens_of_length;
 use crate::outcome::EndReason;
-use crate::price::{Money, Price, Prices};
+use crate::price::{Money, Prices};
 use crate::run::Spent;
 use crate::setup::Setup;
 use crate::spending::Amount;
@@ -58,13 +58,12 @@ impl Driver {
         }
         // Without an account nothing is to be counted.
         self.budget.as_ref()?;
-        let price = self.price();
         let input = self.tokens_ahead();
         // Without a bound nobody knows the longest reply, so that a run may pass its limit by one.
         let bound = self.setup.settings.max_tokens.or_else(|| self.setup.model.settings().max_tokens);
         let output = u64::from(bound.unwrap_or(0));
-        let call = amount(price.as_ref(), input, output);
-        let last = amount(price.as_ref(), input.saturating_add(output), output);
+        let call = self.amount(input, output);
+        let last = self.amount(input.saturating_add(output), output);
         let budget = self.budget.as_mut()?;
         // It may be left from a call that was not made.
         budget.held = None;
@@ -92,8 +91,12 @@ impl Driver {
         None
     }
 
-    fn price(&self) -> Option<Price> {
-        self.prices.as_ref()?.price(self.setup.model.id(), None).cloned()
+    /// The most that a call may spend, whichever model answers it.
+    fn amount(&self, input: u64, output: u64) -> Amount {
+        let usage = Usage::new(input, output);
+        let cost = |model| self.prices.as_ref()?.price(model, None)?.cost(&usage);
+        let cost = that_may_answer(&self.setup.model).filter_map(cost).max().unwrap_or_default();
+        Amount { input, output, cost }
     }
 
     /// About how many tokens the next request holds.
@@ -173,19 +176,18 @@ impl Driver {
     }
 }
 
-fn amount(price: Option<&Price>, input: u64, output: u64) -> Amount {
-    let cost = price.and_then(|price| price.cost(&Usage::new(input, output))).unwrap_or_default();
-    Amount { input, output, cost }
+/// The model, and those that may answer in its place.
+fn that_may_answer(model: &ModelHandle) -> impl Iterator<Item = &str> {
+    std::iter::once(model.id()).chain(model.fallbacks())
 }
 
 /// A limit of cost is none for a model whose price nobody knows.
-pub(super) fn check_priced(prices: Option<&Prices>, model: &str) -> Result<(), Fault> {
-    let is_known =
-        prices.is_some_and(|prices| prices.allows_unknown() || prices.price(model, None).is_some());
-    if is_known {
-        return Ok(());
-    }
-    let text = format!("the cost of the run is limited, and nobody configured a price of {model}");
+pub(super) fn check_priced(prices: Option<&Prices>, model: &ModelHandle) -> Result<(), Fault> {
+    let is_known = |model: &str| {
+        prices.is_some_and(|prices| prices.allows_unknown() || prices.price(model, None).is_some())
+    };
+    let Some(unknown) = that_may_answer(model).find(|model| !is_known(model)) else { return Ok(()) };
+    let text = format!("the cost of the run is limited, and nobody configured a price of {unknown}");
     Err(ProviderError::new(ErrorKind::Configuration, text).into())
 }
 

@@ -148,7 +148,7 @@ impl Driver {
                     Ok(Ok(completion)) => completion,
                     Ok(Err(error)) => {
                         let lost = error.usage().into_iter();
-                        lost.for_each(|lost| spend(None, lost, error.usage_by_model()));
+                        lost.for_each(|lost| spend(None, lost, &error.usage_of_models(model.id())));
                         return Err(error.to_string());
                     }
                     Err(_) => return Err("the model took too long".to_owned()),

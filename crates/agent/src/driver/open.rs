@@ -381,7 +381,7 @@ impl Driver {
         let limits = self.run.limits();
         let around = self.scope.as_ref().and_then(|scope| scope.shared().account.clone());
         if self.is_cost_limited() {
-            check_priced(self.prices.as_deref(), self.setup.model.id())?;
+            check_priced(self.prices.as_deref(), &self.setup.model)?;
         }
         if limits.limit_spending() || around.is_some() {
             let usage = self.run.usage();

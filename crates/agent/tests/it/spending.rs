@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::journals::Faulty;
 use crate::common::kit::all;
 use attache_agent::{
     Agent, Compaction, EndReason, EventKind, LogEvents, MemoryJournal, Money, Price, Prices, Run, RunInput,
@@ -103,4 +104,30 @@ async fn tokens_of_a_request_that_was_too_long_are_counted_where_the_next_one_is
         let of_log = entries.iter().flat_map(|entry| log.take(entry).unwrap());
         assert_eq!(of_log.filter_map(|event| told(&event.kind)).collect::<Vec<_>>(), expected);
     }
+}
+
+// P22: the journal does not take the decision of the memory that makes the next request shorter.
+#[tokio::test]
+async fn tokens_of_a_request_that_was_too_long_are_counted_where_the_shorter_one_cannot_be_made() {
+    let too_long = Turn::empty().costing(Usage::new(40, 7)).then_error(ErrorKind::ContextTooLong);
+    let journal = Faulty::refusing("memory/");
+    let history = (0..8).flat_map(|at| {
+        [Message::user(format!("old {at}")).shared(), Message::assistant("word ".repeat(2_000)).shared()]
+    });
+    let input = RunInput::from("now").with_history(history);
+    let events = all(&mut agent([too_long]).run_in(journal.clone(), input)).await;
+    let Some(EventKind::Finished(Err(failed))) = events.last().map(|event| &event.kind) else {
+        panic!("{events:?}")
+    };
+    assert!(failed.journal_error().is_some(), "{failed}");
+    let spent = |usage: &Usage| (usage.input_tokens, usage.output_tokens);
+    let partial = failed.partial();
+    assert_eq!((spent(&partial.usage), partial.cost.known > Money::ZERO), ((Some(40), Some(7)), true));
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepFinished { finish_reason, usage, .. } => Some((finish_reason.clone(), spent(usage))),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(FinishReason::Error, (Some(40), Some(7)))]);
+    // The log says the same to whoever reads it alone.
+    assert_eq!(spent(&Run::replay(&journal.inner.entries()).unwrap().outcome().usage), (Some(40), Some(7)));
 }

@@ -1,6 +1,6 @@
 //! The tokens of attempts before the one that ends a call, and the models that used them: each has its own price.
 
-use attache_core::{ModelUsage, ProviderError, StreamChunk, Usage};
+use attache_core::{Completion, ModelUsage, ProviderError, StreamChunk, Usage};
 
 /// The tokens of attempts that did not end a call.
 #[derive(Debug, Default)]
@@ -13,23 +13,17 @@ impl Earlier {
     /// Adds an attempt of `model` that failed. Counts that its provider did not report add nothing.
     pub(super) fn add_failed(&mut self, model: &str, error: &ProviderError) {
         if let Some(usage) = error.usage() {
-            let mut counted = usage.clone();
-            counted.input_tokens.get_or_insert(0);
-            counted.output_tokens.get_or_insert(0);
             self.usage.add(usage);
-            match error.usage_by_model() {
-                [] => self.parts.push(ModelUsage::new(model, counted)),
-                parts => self.parts.extend_from_slice(parts),
-            }
+            self.parts.extend(error.usage_of_models(model));
         }
     }
 
-    /// Adds an attempt whose tokens are the sum of `parts`, or all its model's if there are none.
-    pub(super) fn add(&mut self, attempt: ModelUsage, parts: &[ModelUsage]) {
-        self.usage.add(&attempt.usage);
-        match parts.is_empty() {
-            true => self.parts.push(attempt),
-            false => self.parts.extend_from_slice(parts),
+    /// Adds an attempt of `model` whose reply means nothing.
+    pub(super) fn add(&mut self, model: &str, reply: &Completion) {
+        self.usage.add(&reply.usage);
+        match reply.usage_by_model.is_empty() {
+            true => self.parts.push(part(model, reply)),
+            false => self.parts.extend_from_slice(&reply.usage_by_model),
         }
     }
 
@@ -43,19 +37,21 @@ impl Earlier {
     ) -> Result<StreamChunk, ProviderError> {
         match chunk {
             Ok(StreamChunk::Done(mut completion)) => {
-                let own = || {
-                    let own = ModelUsage::new(model, completion.usage.clone());
-                    Some(own.with_answered(completion.model.clone()))
-                };
-                if let Some(parts) = self.split(asked, model, own, &completion.usage_by_model) {
-                    completion.usage_by_model = parts;
-                }
-                completion.add_earlier(&self.usage);
+                self.complete(&mut completion, asked, model);
                 Ok(StreamChunk::Done(completion))
             }
             Err(error) => Err(self.failed(error, asked, model)),
             chunk => chunk,
         }
+    }
+
+    /// Adds the tokens of the attempts before it to the reply of the last one.
+    pub(super) fn complete(&self, reply: &mut Completion, asked: &str, model: &str) {
+        let own = || Some(part(model, reply));
+        if let Some(parts) = self.split(asked, model, own, &reply.usage_by_model) {
+            reply.usage_by_model = parts;
+        }
+        reply.add_earlier(&self.usage);
     }
 
     /// The error of the last attempt, of `model`, with the tokens of those before it.
@@ -71,7 +67,7 @@ impl Earlier {
 
     /// The parts of all attempts, if the last one is not all of the call: none are told of a call whose tokens are all
     /// those of the model that was asked.
-    pub(super) fn split(
+    fn split(
         &self,
         asked: &str,
         model: &str,
@@ -92,4 +88,9 @@ impl Earlier {
         }
         Some(all)
     }
+}
+
+/// The tokens of a reply of `model`.
+fn part(model: &str, reply: &Completion) -> ModelUsage {
+    ModelUsage::new(model, reply.usage.clone()).with_answered(reply.model.clone())
 }

@@ -159,6 +159,12 @@ impl fmt::Debug for Fallback {
 }
 
 impl Layer for Fallback {
+    fn fallbacks<'a>(&'a self, inner: &'a ModelHandle) -> Vec<&'a str> {
+        let others =
+            self.models.iter().flat_map(|model| std::iter::once(model.id()).chain(model.fallbacks()));
+        inner.fallbacks().into_iter().chain(others).collect()
+    }
+
     /// The report of each of the models, those of the others with their name.
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let mut check = inner.check_tools(tools, options);

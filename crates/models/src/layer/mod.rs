@@ -39,6 +39,11 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
         inner.capabilities()
     }
 
+    /// The models that may answer in the place of `inner`, [`LlmProvider::fallbacks`]. By default those that `inner` names.
+    fn fallbacks<'a>(&'a self, inner: &'a ModelHandle) -> Vec<&'a str> {
+        inner.fallbacks()
+    }
+
     /// The fate of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         inner.check_tools(tools, options)
@@ -61,6 +66,10 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 
     fn capabilities<'a>(&'a self, inner: &'a ModelHandle) -> &'a ModelCapabilities {
         (**self).capabilities(inner)
+    }
+
+    fn fallbacks<'a>(&'a self, inner: &'a ModelHandle) -> Vec<&'a str> {
+        (**self).fallbacks(inner)
     }
 
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
@@ -119,6 +128,10 @@ impl<L: Layer> LlmProvider for Layered<L> {
 
     fn state(&self) -> ProviderState {
         self.inner.state()
+    }
+
+    fn fallbacks(&self) -> Vec<&str> {
+        self.layer.fallbacks(&self.inner)
     }
 
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Agent, Compaction, Cost, Money, Price, Prices, RunInput};
+use attache_agent::{Agent, Compaction, Cost, EndReason, Money, Price, Prices, RunInput};
 use attache_core::provider::ProviderState;
 use attache_core::{
     ChatRequest, ChunkStream, ErrorKind, LlmProvider, Message, ModelCapabilities, ModelHandle, ModelSettings,
@@ -70,7 +70,11 @@ fn switching(first: Turn, name: &'static str, second: Turn) -> ModelHandle {
 
 /// The cost of a run, also of one that failed: what is known of it, and how many steps are not.
 async fn cost(model: ModelHandle) -> (f64, u32) {
-    let agent = Agent::builder(model).prices(prices()).build().unwrap();
+    cost_by(prices(), model).await
+}
+
+async fn cost_by(prices: Prices, model: ModelHandle) -> (f64, u32) {
+    let agent = Agent::builder(model).prices(prices).build().unwrap();
     let told = |cost: Cost| (cost.known.units(), cost.unknown_steps);
     match agent.run("go").outcome().await {
         Ok(outcome) => told(outcome.cost),
@@ -100,6 +104,63 @@ async fn tokens_are_priced_as_the_model_that_used_them() {
     // A fallback inside of a fallback.
     let inner = layered(named("dear/b", [lost()]), Fallback::new([named("dear/b", [said()])]));
     assert_eq!(cost(layered(named("cheap/a", [lost()]), Fallback::new([inner]))).await, (21.0, 0));
+}
+
+// R27
+#[tokio::test]
+async fn prices_may_name_models_without_their_providers() {
+    let price = |units: f64| Price::new(units, units);
+    let bare = || Prices::new("USD").with_model("a", price(1.0)).with_model("b", price(10.0));
+    assert_eq!(cost_by(bare(), switching(lost(), "dear/b", said())).await, (11.0, 0));
+    assert_eq!(cost_by(bare(), switching(lost(), "dear/b", lost())).await, (11.0, 0));
+    assert_eq!(cost_by(bare(), switching(said(), "dear/b", said())).await, (1.0, 0));
+    // The price of a provider counts before that of its model everywhere.
+    let own = bare().with_model("dear/b", price(20.0));
+    assert_eq!(cost_by(own, switching(lost(), "dear/b", said())).await, (21.0, 0));
+    assert_eq!(cost_by(bare(), switching(lost(), "free/c", said())).await, (0.0, 1));
+}
+
+// P22, R27: both models answer a request that is too long with its tokens, and then the shorter one.
+#[tokio::test]
+async fn the_parts_of_a_request_that_was_too_long_are_those_of_the_error_behind_it() {
+    let failing = |kind| million(Turn::empty().then_error(kind));
+    let first = [failing(ErrorKind::NotFound), failing(ErrorKind::NotFound)];
+    let second = [failing(ErrorKind::ContextTooLong), failing(ErrorKind::Network)];
+    let model = layered(named("cheap/a", first), Fallback::new([named("dear/b", second)]));
+    let agent = Agent::builder(model).prices(prices()).build().unwrap();
+    let history = (0..8).flat_map(|at| {
+        [Message::user(format!("old {at}")).shared(), Message::assistant("word ".repeat(2_000)).shared()]
+    });
+    let failed = agent.run(RunInput::from("now").with_history(history)).outcome().await.unwrap_err();
+    let error = failed.provider_error().unwrap();
+    let mut parts: Vec<_> = error.usage_by_model().iter().map(|part| &*part.model).collect();
+    parts.sort_unstable();
+    assert_eq!(parts, ["cheap/a", "cheap/a", "dear/b", "dear/b"]);
+    let of_parts = error.usage_by_model().iter().filter_map(|part| part.usage.input_tokens).sum();
+    assert_eq!(error.usage().unwrap().input_tokens, Some(of_parts));
+    assert_eq!((failed.partial().cost.known, failed.partial().cost.unknown_steps), (Money::new(22.0), 0));
+}
+
+// R27: a reply of at most a million tokens costs 1, or 10 where the second model gives it, and the last one is as long.
+#[tokio::test]
+async fn a_limit_of_cost_holds_whichever_model_answers() {
+    let written = || Turn::text("there").costing(Usage::new(0, 1_000_000));
+    let unpaid = || Turn::empty().then_error(ErrorKind::Overloaded);
+    let limited = |prices: Prices, limit: f64| {
+        let model = layered(named("cheap/a", [unpaid()]), Fallback::new([named("dear/b", [written()])]));
+        let settings = ModelSettings::new().with_max_tokens(1_000_000_u32);
+        Agent::builder(model).settings(settings).prices(prices).max_cost(limit).build().unwrap()
+    };
+    let outcome = limited(prices(), 5.0).run("go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, outcome.cost.known), (EndReason::CostLimit, Money::ZERO));
+    let outcome = limited(prices(), 31.0).run("go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, outcome.cost.known), (EndReason::Answer, Money::new(10.0)));
+    // A limit is none for a model whose price nobody knows.
+    let first = Prices::new("USD").with_model("cheap/a", Price::new(1.0, 1.0));
+    let failed = limited(first.clone(), 31.0).run("go").outcome().await.unwrap_err();
+    assert!(failed.provider_error().unwrap().message().contains("dear/b"), "{failed:?}");
+    let allowed = first.with_unknown_allowed(true);
+    assert!(limited(allowed, 31.0).run("go").outcome().await.is_ok());
 }
 
 // R27

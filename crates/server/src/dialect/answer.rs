@@ -137,9 +137,14 @@ impl Answer {
     pub(crate) fn entry(&mut self, entry: &Entry, tell: &mut dyn FnMut(Piece<'_>)) {
         let event = match &entry.what {
             What::Event(event) => event,
-            What::Paused(total) => {
+            What::Paused(pause) => {
                 self.let_out(tell);
-                return tell(Piece::End { end: End::Calls, usage: &self.usage, total, outcome: None });
+                // Some are open from an answer before, in which this client may not have been told of them.
+                for call in &pause.calls {
+                    self.for_client(&call.id, &call.name, call.arguments.replay_json(), tell);
+                }
+                let (usage, total) = (&self.usage, &pause.usage);
+                return tell(Piece::End { end: End::Calls, usage, total, outcome: None });
             }
             What::Broken(broken) => {
                 let fault = match broken {

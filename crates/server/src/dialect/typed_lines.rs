@@ -164,7 +164,7 @@ impl Typed {
     }
 
     /// Tells what was not told of a call, and of the tools of agents inside it.
-    fn call(&mut self, call: &CallView, inside: &[Arc<Entry>], out: &mut Vec<u8>) {
+    fn call<'e>(&mut self, call: &CallView, inside: impl Iterator<Item = &'e Arc<Entry>>, out: &mut Vec<u8>) {
         let CallView { id, name, arguments, .. } = call;
         if call.has_started {
             self.action(id, name, arguments, out);

@@ -116,9 +116,10 @@ impl Ending {
         // The session is free before the client learns that it is its turn.
         self.run = None;
         live.let_go(false).await;
-        let calls = live.client_calls();
+        let pause = live.pause();
+        let calls: Vec<_> = pause.calls.iter().map(|call| call.id.clone()).collect();
         live.park(&calls);
-        live.push(What::Paused(live.usage()));
+        live.push(What::Paused(pause));
     }
 
     /// Adds an event. True if the run is to be let go until the client answers.

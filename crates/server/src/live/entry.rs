@@ -1,7 +1,7 @@
 //! The things that happen in a run, as its ring keeps them.
 
 use attache_agent::{Disposition, EndReason, Event, EventKind, Outcome, Run};
-use attache_core::{Document, DocumentSource, Message, Role, Usage};
+use attache_core::{Document, DocumentSource, Message, Role, ToolCall, Usage};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -16,10 +16,18 @@ pub(crate) enum What {
     /// The run tells it.
     Event(Event),
     /// Nothing goes on until the client answers its calls; the run is let go and can be resumed.
-    /// These are its tokens so far.
-    Paused(Usage),
+    Paused(Pause),
     /// Nobody drives the run any more, and it has not ended.
     Broken(Broken),
+}
+
+/// The place at which a run is let go for its client.
+#[derive(Debug, Default)]
+pub(crate) struct Pause {
+    /// All calls that the client is to answer: it was asked some of them in an answer before.
+    pub(crate) calls: Vec<ToolCall>,
+    /// The tokens of the run so far.
+    pub(crate) usage: Usage,
 }
 
 /// The reason why nobody drives a run any more.
@@ -128,19 +136,23 @@ pub(super) fn weight(what: &What) -> usize {
     size_of::<Entry>()
         + match what {
             What::Event(event) => weight_of(&event.kind),
-            What::Paused(_) | What::Broken(_) => 0,
+            What::Paused(pause) => weight_of_calls(&pause.calls),
+            What::Broken(_) => 0,
         }
 }
 
+/// The weight of an entry that is small, and not worth a closer look.
+const SMALL: usize = 256;
+
+fn weight_of_calls(calls: &[ToolCall]) -> usize {
+    calls.iter().map(|call| SMALL + call.arguments.raw().len()).sum()
+}
+
 fn weight_of(kind: &EventKind) -> usize {
-    /// The weight of an entry that is small, and not worth a closer look.
-    const SMALL: usize = 256;
     match kind {
         EventKind::Content(text) | EventKind::Thinking(text) => text.len(),
         EventKind::ToolCallDelta { arguments_delta, .. } => arguments_delta.len(),
-        EventKind::ToolCallsRequested { calls, content } => {
-            calls.iter().map(|call| SMALL + call.arguments.raw().len()).sum::<usize>() + content.len()
-        }
+        EventKind::ToolCallsRequested { calls, content } => weight_of_calls(calls) + content.len(),
         EventKind::ToolStarted { call } | EventKind::ExternalPending { call } => {
             SMALL + call.arguments.raw().len()
         }

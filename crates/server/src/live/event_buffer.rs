@@ -151,9 +151,9 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use attache_agent::{Agent, Event, EventKind};
-    use attache_core::Usage;
     use attache_testkit::{ScriptedModel, Turn};
 
+    use super::super::entry::Pause;
     use super::*;
 
     fn seqs(ring: &Ring, behind: u64) -> Option<Vec<u64>> {
@@ -165,7 +165,7 @@ mod tests {
         let mut ring = Ring::new(Bounds { entries: 3, bytes: usize::MAX });
         assert_eq!(seqs(&ring, 0), Some(vec![]));
         for _ in 0..5 {
-            ring.push(What::Paused(Usage::default()));
+            ring.push(What::Paused(Pause::default()));
         }
         assert_eq!(seqs(&ring, 1), None);
         assert_eq!(seqs(&ring, 2), Some(vec![3, 4, 5]));
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn bytes_are_bounded_and_the_newest_stays() {
         let mut ring = Ring::new(Bounds { entries: 100, bytes: 1 });
-        ring.push(What::Paused(Usage::default()));
-        ring.push(What::Paused(Usage::default()));
+        ring.push(What::Paused(Pause::default()));
+        ring.push(What::Paused(Pause::default()));
         assert_eq!(seqs(&ring, 1), Some(vec![2]));
         assert_eq!(seqs(&ring, 0), None);
     }
@@ -225,7 +225,7 @@ mod tests {
                     _ => EventKind::Content(text),
                 };
                 let what = match at % 97 {
-                    96 => What::Paused(Usage::default()),
+                    96 => What::Paused(Pause::default()),
                     _ => What::Event(event.clone()),
                 };
                 all.push(shown(&ring.push(what)));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{LogEvents, Session, SessionError};
-use attache_core::{Document, DocumentStore, ToolCallId};
+use attache_core::{Document, DocumentStore, ToolCall};
 use tokio::time::{Instant, sleep_until};
 
-use super::entry::{Broken, Entry, What, lighten};
+use super::entry::{Broken, Entry, Pause, What, lighten};
 use super::log::{Stand, give_content, images, left_by, told};
 use super::origins::Origins;
 use super::run::Live;
@@ -82,10 +82,10 @@ enum Drive {
 /// One answer of a run that asks its client in between.
 #[derive(Clone, Debug, Default)]
 struct Part {
-    /// The number of answers before it that are still to come.
+    /// The number of the client's results before it that are still to come.
     before: u32,
-    /// The calls at which the last answer ended. The client may answer some of them later than the others.
-    asked: Vec<ToolCallId>,
+    /// The calls for which the run stood before it. The client may answer some of them later than the others.
+    asked: Vec<ToolCall>,
 }
 
 impl Follower {
@@ -128,7 +128,7 @@ impl Follower {
     }
 
     /// Tells one answer of the run alone, up to the place where the run asks its client, or waits for somebody, or ends.
-    /// There are so many answers before it.
+    /// The client gave so many results before it.
     pub(crate) fn of_answer(mut self, before: u32) -> Self {
         self.part = Some(Part { before, asked: Vec::new() });
         self
@@ -217,7 +217,7 @@ impl Follower {
         let mut news = Vec::new();
         for entry in entries {
             if let Some(part) = self.part.as_mut().filter(|part| part.before > 0)
-                && let Some(stops) = left_by(self.log.run(), entry, &part.asked)
+                && let Some(stops) = left_by(self.log.run(), entry)
             {
                 (part.before, part.asked) = (part.before - 1, stops);
                 news.clear();
@@ -229,8 +229,8 @@ impl Follower {
                 self.view.add(&entry);
                 news.push(entry);
             }
-            if self.asks_anew() {
-                self.pause(&mut news);
+            if let Some(calls) = self.ends_with() {
+                self.pause(calls, &mut news);
                 break;
             }
         }
@@ -245,9 +245,11 @@ impl Follower {
             match (Stand::of(self.log.run()), drive) {
                 // Nobody has said so in a log of an older program.
                 (Stand::AsksClient(calls), drive)
-                    if self.ends_waiting && (self.view.asks_for(&calls) || drive != Drive::UnderWay) =>
+                    if self.ends_waiting
+                        && (calls.iter().all(|call| self.view.asks_for(&call.id))
+                            || drive != Drive::UnderWay) =>
                 {
-                    self.pause(&mut news);
+                    self.pause(calls, &mut news);
                 }
                 (Stand::Waits, _) if is_answer || self.ends_waiting => self.finish(&mut news),
                 (Stand::UnderWay, Drive::Failed) => self.finish(&mut news),
@@ -281,18 +283,20 @@ impl Follower {
         self.close(What::Event(event), news);
     }
 
-    /// True if the answer that is told has come to a place where the run asks its client anew.
-    fn asks_anew(&self) -> bool {
-        let Some(part) = self.part.as_ref().filter(|part| part.before == 0) else { return false };
-        let Stand::AsksClient(calls) = Stand::of(self.log.run()) else { return false };
-        let mut news = calls.iter().filter(|call| !part.asked.contains(call)).peekable();
-        news.peek().is_some() && news.all(|call| self.view.asks_for(std::slice::from_ref(call)))
+    /// The calls with which the answer that is told ends, once the run stands for its client.
+    fn ends_with(&self) -> Option<Vec<ToolCall>> {
+        let part = self.part.as_ref().filter(|part| part.before == 0)?;
+        let Stand::AsksClient(calls) = Stand::of(self.log.run()) else { return None };
+        let is_told = |call: &ToolCall| {
+            part.asked.iter().any(|asked| asked.id == call.id) || self.view.asks_for(&call.id)
+        };
+        calls.iter().all(is_told).then_some(calls)
     }
 
-    /// Tells that the client is to answer.
-    fn pause(&mut self, news: &mut Vec<Arc<Entry>>) {
+    /// Tells that the client is to answer these calls.
+    fn pause(&mut self, calls: Vec<ToolCall>, news: &mut Vec<Arc<Entry>>) {
         let usage = self.log.run().usage().clone();
-        self.close(What::Paused(usage), news);
+        self.close(What::Paused(Pause { calls, usage }), news);
     }
 
     /// Nothing comes behind that.

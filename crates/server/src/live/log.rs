@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_agent::{Action, Disposition, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run, Waiting};
-use attache_core::{Document, DocumentStore, Message, ToolCallId};
+use attache_core::{Document, DocumentStore, Message, ToolCall, ToolCallId};
 
 use super::entry::{Entry, What, lighten};
 use super::origins::Origins;
@@ -11,12 +11,12 @@ use super::view::View;
 use crate::documents::images_with_content;
 
 /// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stand {
     /// It has something to do.
     UnderWay,
     /// It has nothing to do before its client answers these calls.
-    AsksClient(Vec<ToolCallId>),
+    AsksClient(Vec<ToolCall>),
     /// It has nothing to do before somebody decides, or something comes from elsewhere.
     Waits,
     Ended,
@@ -27,26 +27,25 @@ impl Stand {
         if run.next() == Action::Ended {
             return Self::Ended;
         }
-        let Some(Waiting { calls, approvals, deferred, .. }) = run.waiting() else { return Self::UnderWay };
+        let Some(Waiting { approvals, deferred, .. }) = run.waiting() else { return Self::UnderWay };
         let waits = |id: &ToolCallId| {
             approvals.iter().any(|asked| asked.call.id == *id)
                 || deferred.iter().any(|request| request.call.id == *id)
         };
-        let asked: Vec<_> = calls.into_iter().map(|call| call.id).filter(|id| !waits(id)).collect();
+        let asked: Vec<_> = run.awaited().into_iter().filter(|call| !waits(&call.id)).collect();
         if asked.is_empty() { Self::Waits } else { Self::AsksClient(asked) }
     }
 }
 
-/// The calls at which a run stood for its client, if an entry leaves that place with the result of one of them, also one of
-/// an agent inside: an answer ended there. It did not if all of them were `asked` before the last one began.
-pub(crate) fn left_by(run: &Run, entry: &LogEntry, asked: &[ToolCallId]) -> Option<Vec<ToolCallId>> {
+/// The calls for which a run stood, if an entry is the client's result of one of them, also of one of an agent inside: an
+/// answer ended there. Nobody knows whether another result came with it, so that each of them begins an answer.
+pub(crate) fn left_by(run: &Run, entry: &LogEntry) -> Option<Vec<ToolCall>> {
     let EntryKind::ToolOutcome(told) = &entry.kind else { return None };
     if told.disposition != Disposition::Submitted {
         return None;
     }
     let Stand::AsksClient(stops) = Stand::of(run) else { return None };
-    let is_new = stops.iter().any(|stop| !asked.contains(stop));
-    (is_new && stops.contains(&told.call_id)).then_some(stops)
+    stops.iter().any(|stop| stop.id == told.call_id).then_some(stops)
 }
 
 /// The run so far by its log, and the number of the last event.

@@ -16,6 +16,7 @@ mod run_rules;
 mod runs;
 mod sight;
 mod text;
+mod tools_inside;
 mod view;
 mod viewer;
 

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use attache_agent::{Control, Event, Outcome, Session};
-use attache_core::{ToolCall, ToolCallId, Usage};
+use attache_core::{ToolCall, ToolCallId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use super::entry::{Entry, What};
+use super::entry::{Entry, Pause, What};
 use super::event_buffer::{Bounds, Ring};
 use super::origins::Origins;
 use super::run_rules::{ClientCalls, Rules};
-use super::view::View;
+use super::view::{CallView, View};
 use crate::record::Of;
 
 /// One run under way, or one that was until a moment ago.
@@ -255,14 +255,10 @@ impl Live {
         }
     }
 
-    /// The tokens of the run so far.
-    pub(super) fn usage(&self) -> Usage {
-        self.lock().view.usage.clone()
-    }
-
-    /// The calls that its client is to answer.
-    pub(super) fn client_calls(&self) -> Vec<ToolCallId> {
-        self.lock().view.client_calls().map(|call| call.id.clone()).collect()
+    /// The place at which it stands for its client.
+    pub(super) fn pause(&self) -> Pause {
+        let view = &self.lock().view;
+        Pause { calls: view.client_calls().map(CallView::made).collect(), usage: view.usage.clone() }
     }
 
     /// The part of the run that this drive tells itself, and the number of its last entry.

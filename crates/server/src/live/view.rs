@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use attache_agent::{ApprovalRequest, DeferredRequest, Event, EventKind, NestedAgent};
 use attache_core::tool::Progress;
-use attache_core::{Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
+use attache_core::{Arguments, Citation, Document, MessageId, ToolCall, ToolCallId, Usage};
 use attache_documents::RoutingReport;
 
 use super::entry::{Entry, What, in_memory, weight};
 use super::inside::{Inside, Open};
+use super::tools_inside::ToolsInside;
 
 /// A run so far: a fold over its events.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +38,8 @@ pub(crate) struct View {
     pub(crate) end: Option<Arc<Entry>>,
     /// The agents inside its calls.
     inside: Inside,
-    /// The entries that tell of the tools of those agents, by the calls of the run that they are inside.
-    tools_inside: Vec<(ToolCallId, Vec<Arc<Entry>>)>,
+    /// The tools of those agents.
+    pub(super) tools_inside: ToolsInside,
     /// About the bytes of the results and documents that it holds.
     bytes: usize,
 }
@@ -87,6 +88,13 @@ pub(crate) struct CallView {
     pub(crate) progress: Option<Progress>,
     /// The agents on the way to it, if an agent inside made it.
     pub(crate) path: Option<Arc<[NestedAgent]>>,
+}
+
+impl CallView {
+    /// The call as the model made it.
+    pub(super) fn made(&self) -> ToolCall {
+        ToolCall::new(&*self.name, Arguments::new(&*self.arguments)).with_id(self.id.clone())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -140,15 +148,15 @@ impl View {
         self.calls().filter(|call| matches!(call.state, CallState::Client))
     }
 
-    /// The entries that tell which tools agents inside a call of the run have started, and what these returned.
-    pub(crate) fn tools_inside(&self, call: &ToolCallId) -> &[Arc<Entry>] {
-        let its = self.tools_inside.iter().find(|(around, _)| around == call);
-        its.map_or(&[], |(_, entries)| entries.as_slice())
+    /// The entries that tell which tools agents inside a call of the run have started, and what these returned, where the
+    /// viewer [wants that](super::Viewer::with_results_inside).
+    pub(crate) fn tools_inside(&self, call: &ToolCallId) -> impl Iterator<Item = &Arc<Entry>> {
+        self.tools_inside.of(call)
     }
 
-    /// True if the client was told that it answers these calls.
-    pub(super) fn asks_for(&self, calls: &[ToolCallId]) -> bool {
-        calls.iter().all(|id| self.client_calls().any(|call| call.id == *id))
+    /// True if the client was told that it answers that call.
+    pub(super) fn asks_for(&self, call: &ToolCallId) -> bool {
+        self.client_calls().any(|known| known.id == *call)
     }
 
     /// True if somebody was asked for the result of a call, and gave it or is to give it.
@@ -285,7 +293,10 @@ impl View {
                 self.set(call, event.step, CallState::Running);
                 self.inside.starts(&call.id);
             }
-            EventKind::ToolStarted { .. } => path.into_iter().for_each(|path| self.keep_inside(path, entry)),
+            EventKind::ToolStarted { .. } => {
+                self.bytes += weight(&entry.what);
+                path.into_iter().for_each(|path| self.tools_inside.started(path, entry));
+            }
             EventKind::ToolProgress { id, progress } if is_own => {
                 self.call(id, event.step, |call| call.progress = Some((**progress).clone()));
             }
@@ -325,7 +336,7 @@ impl View {
                     let finished = CallState::Finished(Arc::clone(entry));
                     self.call(&result.call_id, event.step, |call| call.state = finished);
                 } else if let Some(path) = path {
-                    self.keep_inside(path, entry);
+                    self.tools_inside.finished(path, &result.call_id);
                 }
             }
             EventKind::DocumentsRouted(report) if is_own => {
@@ -362,16 +373,6 @@ impl View {
             }
             EventKind::Nested { path, event } => self.event(event, entry, Some(path)),
             _ => {}
-        }
-    }
-
-    /// Keeps an entry that tells of a tool of an agent inside.
-    fn keep_inside(&mut self, path: &[NestedAgent], entry: &Arc<Entry>) {
-        let Some(around) = path.first().map(|agent| &agent.call) else { return };
-        self.bytes += weight(&entry.what);
-        match self.tools_inside.iter_mut().find(|(call, _)| call == around) {
-            Some((_, entries)) => entries.push(Arc::clone(entry)),
-            None => self.tools_inside.push((around.clone(), vec![Arc::clone(entry)])),
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Viewer {
     is_quiet: bool,
     /// True if it is told what this drive tells, and nothing from before.
     is_own: bool,
+    /// True if it is told what tools of agents inside returned.
+    has_inside: bool,
 }
 
 /// The things that a viewer sees next.
@@ -40,7 +42,8 @@ impl Viewer {
     /// A viewer of all that happens in this drive of the run.
     pub(super) fn new(live: Arc<Live>) -> Self {
         live.enter();
-        Self { live, seen: 0, begins_with_view: false, at_least: 1, is_quiet: false, is_own: true }
+        let (begins_with_view, is_quiet, has_inside) = (false, false, false);
+        Self { live, seen: 0, begins_with_view, at_least: 1, is_quiet, is_own: true, has_inside }
     }
 
     /// A viewer that goes on behind an entry, or begins with the run so far.
@@ -73,6 +76,12 @@ impl Viewer {
         self
     }
 
+    /// Is told what tools of agents inside returned also where it has fallen behind.
+    pub(crate) fn with_results_inside(mut self) -> Self {
+        self.has_inside = true;
+        self
+    }
+
     /// Looks no longer, as if it never had.
     pub(crate) fn forget(mut self) {
         self.is_quiet = true;
@@ -97,7 +106,10 @@ impl Viewer {
                     self.seen = entries.last().map_or(self.seen, |entry| entry.seq);
                     return Some(Seen::Entries(entries));
                 }
-                Look::Fallen(view, last) => {
+                Look::Fallen(mut view, last) => {
+                    if self.has_inside {
+                        self.live.recall_inside(&mut view).await;
+                    }
                     self.seen = last;
                     return Some(Seen::View(view, last));
                 }

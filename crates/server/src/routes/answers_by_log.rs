@@ -1,4 +1,7 @@
 //! The answers of a run by its log: one that asks its client in between gives several.
+//!
+//! The number of an answer is that of the results which the client gave before it. A request may bring several at once, and
+//! the log does not tell: the numbers between are those of no request, and of answers that say nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +24,6 @@ pub(super) struct Answers {
     /// The tokens of the run where each answer begins, and of all of it.
     begins: Vec<Usage>,
     all: Usage,
-    /// True if the run stands where it asks its client.
-    asks: bool,
-    /// True if that is another place than the one at which the last answer began.
-    is_new: bool,
 }
 
 impl Answers {
@@ -35,28 +34,21 @@ impl Answers {
             calls: Vec::new(),
             begins: vec![Usage::default()],
             all: Usage::default(),
-            asks: false,
-            is_new: false,
         };
-        // The calls that the client was asked before the last answer. It may answer some of them later.
-        let mut asked: Vec<ToolCallId> = Vec::new();
         let mut told: HashMap<MessageId, u32> = HashMap::new();
         for entry in &stored.entries {
-            if let Some(stops) = left_by(&run, entry, &asked) {
+            if let Some(stops) = left_by(&run, entry) {
                 let number = answers.last();
                 for reply in replies(&run, run.history()) {
                     told.entry(reply.id().clone()).or_insert(number);
                 }
-                answers.ask(&run, &stops);
+                answers.ask(stops);
                 answers.begins.push(run.usage().clone());
-                asked = stops;
             }
             run.apply(entry).map_err(|error| Fault::internal(&error))?;
         }
         if let Stand::AsksClient(stops) = Stand::of(&run) {
-            answers.ask(&run, &stops);
-            answers.asks = true;
-            answers.is_new = stops.iter().any(|call| !asked.contains(call));
+            answers.ask(stops);
         }
         let last = answers.last();
         let number = |reply: &Arc<Message>| told.get(reply.id()).copied().unwrap_or(last);
@@ -67,10 +59,9 @@ impl Answers {
     }
 
     /// The run stops for its client.
-    fn ask(&mut self, run: &Run, stops: &[ToolCallId]) {
+    fn ask(&mut self, stops: Vec<ToolCall>) {
         let number = self.last();
-        let calls = run.awaited().into_iter().filter(|call| stops.contains(&call.id));
-        self.calls.extend(calls.map(|call| (number, call)));
+        self.calls.extend(stops.into_iter().map(|call| (number, call)));
     }
 
     /// The number of the last answer, from 0: it is under way, or has ended in whichever way.
@@ -78,14 +69,15 @@ impl Answers {
         u32::try_from(self.begins.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// The number of those that asked the client.
-    pub(super) fn given(&self) -> u32 {
-        self.last().saturating_add(u32::from(self.is_new))
+    /// The number of the answer to the results of these calls. Those that nobody waits for begin none.
+    pub(super) fn behind(&self, answered: &[ToolCallId]) -> u32 {
+        let taken = self.calls(self.last()).filter(|call| answered.contains(&call.id)).count();
+        self.last().saturating_add(u32::try_from(taken).unwrap_or(u32::MAX))
     }
 
     /// True if an answer ends with calls for the client.
     pub(super) fn asks(&self, number: u32) -> bool {
-        number < self.last() || (number == self.last() && self.asks)
+        self.calls(number).next().is_some()
     }
 
     /// The calls with which an answer ends.

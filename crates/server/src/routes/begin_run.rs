@@ -298,7 +298,7 @@ impl RunRequest<'_> {
 }
 
 /// The calls whose results a request brings.
-fn answered(conversation: &Conversation) -> Vec<ToolCallId> {
+pub(super) fn answered(conversation: &Conversation) -> Vec<ToolCallId> {
     conversation.results().map(|result| result.call_id.clone()).collect()
 }
 

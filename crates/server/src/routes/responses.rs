@@ -1,13 +1,14 @@
 //! OpenAI's Responses: `POST /v1/responses`, and what belongs to it.
 //!
-//! A response that is kept is a part of a session: its id holds that of the run, and behind `~` the number of answers that
-//! the run gave before it. The next one goes on with the session, or with a fork of it where something else came behind.
+//! A response that is kept is a part of a session: its id holds that of the run, and behind `~` the number of results that
+//! the client gave the run before it. The next one goes on with the session, or with a fork of it where something else came
+//! behind.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Session, is_read};
-use attache_core::Document;
+use attache_core::{Document, ToolCallId};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -17,7 +18,9 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::answers_by_log::Answers;
-use super::begin_run::{Place, RunRequest, fresh_id, gather, name_session, named_session, seconds, streamed};
+use super::begin_run::{
+    Place, RunRequest, answered, fresh_id, gather, name_session, named_session, seconds, streamed,
+};
 use super::body_and_agent::{Request, read_named};
 use super::json_answer::json;
 use super::runs_by_log::Stored;
@@ -40,7 +43,7 @@ use crate::sse;
 
 const PREFIX: &str = "resp_";
 
-/// The id of a response: the one that a run gives behind `before` others.
+/// The id of a response: the answer of a run to the client's results, of which there are so many.
 fn response_id(run: &str, before: u32) -> String {
     match before {
         0 => format!("{PREFIX}{run}"),
@@ -48,7 +51,7 @@ fn response_id(run: &str, before: u32) -> String {
     }
 }
 
-/// The run of a response, and the number of answers before it.
+/// The run of a response, and the number of results before it.
 fn run_of(id: &str) -> Option<(&str, u32)> {
     let id = id.strip_prefix(PREFIX)?;
     match id.rsplit_once('~') {
@@ -92,16 +95,16 @@ pub(crate) async fn create(
         let message = "a response goes on with a conversation or with another response";
         return Err(Fault::invalid(message).at("previous_response_id"));
     }
-    let answers = conversation.results().next().is_some();
+    let answered = answered(&conversation);
     let mut before = 0;
     let place = match (&asked.previous_response_id, &named) {
         (Some(previous), _) => {
-            let (session, counted) = behind(&run_request, previous, answers).await?;
+            let (session, counted) = behind(&run_request, previous, &answered).await?;
             before = counted;
             Place::Session(session)
         }
         (None, Some(id)) => Place::Session(run_request.session(id).await?),
-        (None, None) if asked.is_stored() && conversation.history.is_empty() && !answers => {
+        (None, None) if asked.is_stored() && conversation.history.is_empty() && answered.is_empty() => {
             Place::Session(run_request.session("").await?)
         }
         // The client keeps the conversation itself. A run that was begun in a session goes on there.
@@ -113,13 +116,13 @@ pub(crate) async fn create(
     if asked.background && matches!(place, Place::Request(_)) {
         return Err(Fault::unsupported("background", "a response in the background must be kept"));
     }
-    if answers
+    if !answered.is_empty()
         && before == 0
         && let Place::Session(session) = &place
     {
         // It goes on with the run that asked.
         let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
-        before = Answers::of(&Stored::load(hosted, &principal, &last.run_id).await?)?.given();
+        before = Answers::of(&Stored::load(hosted, &principal, &last.run_id).await?)?.behind(&answered);
     }
     let viewer = run_request.start(&place, conversation, settings, tools).await?;
     viewer.live().gives(before);
@@ -159,26 +162,29 @@ async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, F
     Ok(json(told.body()))
 }
 
-/// The session in which a response goes on behind another one, and the number of answers that its run gave before.
+/// The session in which a response goes on behind another one, and the number of results that its run has then.
 async fn behind(
     run_request: &RunRequest<'_>,
     previous: &str,
-    answers: bool,
+    answered: &[ToolCallId],
 ) -> Result<(Session, u32), Fault> {
     let unknown = || unknown().at("previous_response_id");
     let (run, before) = run_of(previous).ok_or_else(unknown)?;
     let stored = known(run_request.hosted, run_request.principal, run).await.map_err(|_| unknown())?;
     let (session, _) = stored.ok_or_else(unknown)?;
-    let given = match answers || before > 0 {
-        true => Answers::of(&Stored::load(run_request.hosted, run_request.principal, run).await?)?.given(),
-        false => 0,
-    };
-    if before > given {
-        return Err(unknown());
+    let (answers, mut number) = (!answered.is_empty(), 0);
+    if answers || before > 0 {
+        let told = Answers::of(&Stored::load(run_request.hosted, run_request.principal, run).await?)?;
+        // The log may not have taken yet what the answer under way rests on.
+        let live = run_request.app.runs.get(run_request.principal.name(), run);
+        if before > told.last() && !live.is_some_and(|live| live.tells(before)) {
+            return Err(unknown());
+        }
+        number = told.behind(answered);
     }
     let is_last = session.runs().await?.last().is_some_and(|last| last.id == run);
     match (is_last, answers) {
-        (true, true) => Ok((session, given)),
+        (true, true) => Ok((session, number)),
         (true, false) => Ok((session, 0)),
         (false, false) => Ok((session.fork(run).await?, 0)),
         (false, true) => Err(Fault::conflict("answered", "the calls take no results any more")),

@@ -38,7 +38,8 @@ pub(crate) async fn stream(
     let options = tools.options(hosted.agent());
     let run = session.run(input.with_run_id(&id).with_options(options));
     let way = Way { on_disconnect: turn.on_disconnect, ..Way::default() };
-    let mut viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;
+    let viewer = app.start(&principal, hosted, Some(&session), id, run, way)?;
+    let mut viewer = viewer.with_results_inside();
     let mut typed = Typed::new(viewer.live(), app.shown);
     let mut written = Vec::new();
     if let Some(seen) = begun(&app, &mut viewer).await? {

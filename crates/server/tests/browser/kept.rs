@@ -63,6 +63,11 @@ async fn drafts_belong_to_their_chats() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_that_are_typed_before_the_list_has_come_are_looked_for() {
+    scenario("words_that_are_typed_before_the_list_has_come_are_looked_for").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_of_other_encodings_are_shown_as_they_are() {
     scenario("files_of_other_encodings_are_shown_as_they_are").await;
 }

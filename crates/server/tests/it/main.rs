@@ -34,6 +34,7 @@ mod nested_calls;
 mod openapi;
 mod overdue;
 mod pages;
+mod partial_answers;
 mod record;
 mod responded;
 mod responses;

@@ -308,15 +308,28 @@ export class AttacheChat extends LitElement implements ChatHost {
     }
     const id = firstSession(chat, this.mode === 'page');
     if (id && id !== chat.session) {
-      await this.show(id);
+      await this.show(id, null);
     }
     this.isRouted = true;
     if (this.mode === 'page') {
+      this.toBox(null);
+    }
+  }
+
+  /** The element that has the focus, in the chat or in the page around. */
+  private get focused(): Element | null {
+    const { activeElement, body } = document;
+    return activeElement === body ? null : ((this.renderRoot as ShadowRoot).activeElement ?? activeElement);
+  }
+
+  /** Goes to the box, unless somebody has gone from that place to another one, and may be writing there. */
+  private toBox(from: Element | null): void {
+    if (!this.focused || this.focused === from) {
       this.composer?.focus();
     }
   }
 
-  private async show(id: string): Promise<void> {
+  private async show(id: string, from = this.focused): Promise<void> {
     this.beside.clear();
     if (this.isNarrow) {
       this.hasList = false;
@@ -332,7 +345,7 @@ export class AttacheChat extends LitElement implements ChatHost {
     await this.updateComplete;
     if (!chat.session || chat.session === id) {
       this.talk.toEnd();
-      this.composer?.focus();
+      this.toBox(from);
     }
   }
 

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, Degradation,
-    FinishReason, Message, ModelHandle, ModelUsage, StreamChunk, ToolCall, ToolCallId, ToolChoice, ToolSet,
-    Usage,
+    FinishReason, Message, ModelHandle, StreamChunk, ToolCall, ToolCallId, ToolChoice, ToolSet, Usage,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -44,8 +43,9 @@ pub(super) fn in_text(
     Box::pin(async_stream::stream! {
         let may_call = request.tool_choice != ToolChoice::None;
         let takes_plain = takes_plain_answers || !may_call;
-        let mut usage: Option<Usage> = None;
         let mut earlier = Earlier::default();
+        // True if nobody knows what one of the replies cost.
+        let mut is_unknown = false;
         let mut tail: Vec<Arc<Message>> = Vec::new();
         let mut stops = takes_stop.load(Ordering::Relaxed);
         let mut hints = 0;
@@ -112,7 +112,7 @@ pub(super) fn in_text(
                 // The stream ended without its last chunk: whoever reads this one says so.
                 return;
             }
-            let is_aborted = done.is_none() && broken.is_none();
+            is_unknown |= done.is_none() && broken.is_none();
             let mut completion =
                 done.or(broken).map_or_else(|| aborted(Usage::default()), |completion| *completion);
             if raw.is_empty() {
@@ -121,20 +121,9 @@ pub(super) fn in_text(
                     yield Ok(shown(piece));
                 }
             }
-            let own = std::mem::take(&mut completion.usage);
-            add(&mut usage, &own, is_aborted);
-            completion.usage = usage.clone().unwrap_or_default();
-            let attempt =
-                || Some(ModelUsage::new(inner.id(), own.clone()).with_answered(completion.model.clone()));
-            let parts = std::mem::take(&mut completion.usage_by_model);
-            completion.usage_by_model =
-                earlier.split(inner.id(), inner.id(), attempt, &parts).unwrap_or_else(|| parts.clone());
-            if hints > 0 {
-                completion.answered.get_or_insert_with(|| Box::new(own.clone()));
-            }
             completion.degradations.extend(note.iter().map(|note| Degradation::new("tools", note.clone())));
             if completion.message.has_tool_calls() || !is_an_end(&completion.finish_reason) {
-                yield Ok(StreamChunk::Done(Box::new(completion)));
+                yield Ok(counted(completion, &earlier, inner.id(), is_unknown));
                 return;
             }
             if may_call && parser.is_done() && completion.finish_reason == FinishReason::Length {
@@ -186,8 +175,7 @@ pub(super) fn in_text(
                 Reading::Unclear(fault, said) => {
                     if hints < max_hints {
                         hints += 1;
-                        let attempt = ModelUsage::new(inner.id(), own).with_answered(completion.model.take());
-                        earlier.add(attempt, &parts);
+                        earlier.add(inner.id(), &completion);
                         tail = hinted(&raw, prompt::hint(fault));
                         continue;
                     }
@@ -219,7 +207,7 @@ pub(super) fn in_text(
             let (message, lost) = message_of(completion.message, &parser, call);
             completion.message = message;
             completion.degradations.extend(lost);
-            yield Ok(StreamChunk::Done(Box::new(completion)));
+            yield Ok(counted(completion, &earlier, inner.id(), is_unknown));
             return;
         }
     })
@@ -253,13 +241,14 @@ fn aborted(usage: Usage) -> Completion {
     Completion::new(AssistantMessage::new([]), FinishReason::Stop, usage)
 }
 
-/// Adds what a reply cost. A cost that is not known of one is not known of all.
-fn add(sum: &mut Option<Usage>, usage: &Usage, is_unknown: bool) {
-    match sum {
-        None => *sum = Some(usage.clone()),
-        Some(sum) if is_unknown => *sum = Usage::default(),
-        Some(sum) => sum.add(usage),
+/// The end of a call, with the tokens of the replies before. A cost that is not known of one is not known of all.
+fn counted(mut reply: Completion, earlier: &Earlier, model: &str, is_unknown: bool) -> StreamChunk {
+    earlier.complete(&mut reply, model, model);
+    if is_unknown {
+        let usage = std::mem::take(&mut reply.usage);
+        reply.answered.get_or_insert_with(|| Box::new(usage));
     }
+    StreamChunk::Done(Box::new(reply))
 }
 
 fn call_of(call: Call, tools: &ToolSet, is_cut: bool) -> ToolCall {
