@@ -27,8 +27,12 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
 
 /// Appends the encoded `bytes` to `text`, as [`encode`] writes them.
 pub fn encode_onto(bytes: &[u8], text: &mut Vec<u8>) {
-    let start = text.len();
-    text.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let (start, length) = (text.len(), bytes.len().div_ceil(3) * 4);
+    match text.capacity() {
+        // Memory that the allocator has from the system is zero already.
+        0 => *text = vec![0; length],
+        _ => text.resize(start + length, 0),
+    }
     if let Some(room) = text.get_mut(start..) {
         let written = STANDARD.encode_slice(bytes, room);
         debug_assert_eq!(written, Ok(room.len()));

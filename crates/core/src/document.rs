@@ -3,6 +3,7 @@
 pub(crate) mod reference;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -36,7 +37,14 @@ struct Inner {
     size: Option<u64>,
     store_id: Option<Arc<str>>,
     source: DocumentSource,
+    number: u64,
     hash: OnceLock<[u8; 32]>,
+}
+
+/// The number of a new content.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The location of a document's content.
@@ -106,8 +114,8 @@ impl Document {
     }
 
     fn build(id: DocumentId, media_type: MediaType, size: Option<u64>, source: DocumentSource) -> Self {
-        let hash = OnceLock::new();
-        Self(Arc::new(Inner { id, media_type, file_name: None, size, store_id: None, source, hash }))
+        let (number, hash) = (next_number(), OnceLock::new());
+        Self(Arc::new(Inner { id, media_type, file_name: None, size, store_id: None, source, number, hash }))
     }
 
     fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -179,6 +187,7 @@ impl Document {
                 inner.file_name.as_deref(),
             );
             inner.source = DocumentSource::Bytes(bytes);
+            inner.number = next_number();
             inner.hash = OnceLock::new();
         })
     }
@@ -247,6 +256,19 @@ impl Document {
 
     pub(crate) fn is_in_memory(&self) -> bool {
         self.content().is_some()
+    }
+
+    /// A number that only handles with the same content share, in this process: a key for what is known of a content,
+    /// which is neither hashed nor held for it. The same bytes have another number in each document that is made of them.
+    ///
+    /// ```
+    /// use attache_core::Document;
+    /// let invoice = Document::new("one");
+    /// assert_eq!(invoice.clone().with_file_name("a.txt").content_number(), invoice.content_number());
+    /// assert_ne!(invoice.clone().with_bytes("two").content_number(), invoice.content_number());
+    /// ```
+    pub fn content_number(&self) -> u64 {
+        self.0.number
     }
 
     /// The SHA-256 of the content, if it is in memory or was when the hash was first requested; computed once. Stored

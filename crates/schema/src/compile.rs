@@ -201,7 +201,7 @@ impl<'s> Reader<'s> {
         let place = &place;
         let keywords = Keywords { place, members };
         let mut rules = Rules { kinds: keywords.kinds()?, ..Rules::default() };
-        rules.constant = members.get("const").cloned();
+        rules.constant = keywords.get("const").cloned();
         rules.choices = keywords.list("enum")?.map(|choices| Choices::new(choices.to_vec()));
         rules.reference = self.reference(&keywords)?;
         rules.all_of = self.schemas(&keywords, "allOf")?;
@@ -237,7 +237,7 @@ impl<'s> Reader<'s> {
             "dependencies",
             "unevaluatedProperties",
         ];
-        if !KEYWORDS.iter().any(|keyword| keywords.members.contains_key(*keyword)) {
+        if !KEYWORDS.iter().any(|keyword| keywords.get(keyword).is_some()) {
             return Ok(None);
         }
         let mut rules = ObjectRules {
@@ -281,20 +281,20 @@ impl<'s> Reader<'s> {
     fn array(&mut self, keywords: &Keywords<'_, 's>) -> Read<Option<Box<ArrayRules>>> {
         const KEYWORDS: [&str; 7] =
             ["items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "unevaluatedItems"];
-        if !KEYWORDS.iter().any(|keyword| keywords.members.contains_key(*keyword)) {
+        if !KEYWORDS.iter().any(|keyword| keywords.get(keyword).is_some()) {
             return Ok(None);
         }
         let mut rules = ArrayRules {
             prefix: self.schemas(keywords, "prefixItems")?,
             min: keywords.count("minItems")?,
             max: keywords.count("maxItems")?,
-            unique: keywords.members.get("uniqueItems") == Some(&Value::Bool(true)),
+            unique: keywords.get("uniqueItems") == Some(&Value::Bool(true)),
             unevaluated: self.schema(keywords, "unevaluatedItems")?,
             ..ArrayRules::default()
         };
         self.tracks |= rules.unevaluated.is_some();
         // Older drafts have a list here, and what follows it in `additionalItems`.
-        if keywords.members.get("items").is_some_and(Value::is_array) {
+        if keywords.get("items").is_some_and(Value::is_array) {
             rules.prefix = self.schemas(keywords, "items")?;
             rules.items = self.schema(keywords, "additionalItems")?;
         } else {
@@ -317,28 +317,31 @@ impl<'s> Reader<'s> {
 
     /// The schema under a keyword.
     fn schema(&mut self, keywords: &Keywords<'_, 's>, keyword: &str) -> Read<Option<Id>> {
-        let Some(schema) = keywords.members.get(keyword) else { return Ok(None) };
+        let Some(schema) = keywords.get(keyword) else { return Ok(None) };
         self.id(&keywords.place.below(keyword), schema).map(Some)
     }
 
     /// The list of schemas under a keyword.
     fn schemas(&mut self, keywords: &Keywords<'_, 's>, keyword: &str) -> Read<Vec<Id>> {
+        let Some(list) = keywords.list(keyword)? else { return Ok(Vec::new()) };
         let place = keywords.place.below(keyword);
-        let list = keywords.list(keyword)?.unwrap_or_default();
         list.iter().enumerate().map(|(at, schema)| self.id(&place.below(&at.to_string()), schema)).collect()
     }
 
     /// The named schemas under a keyword.
     fn map(&mut self, keywords: &Keywords<'_, 's>, keyword: &str) -> Read<Vec<(&'s str, Id)>> {
+        let mut named = keywords.object(keyword)?.peekable();
+        if named.peek().is_none() {
+            return Ok(Vec::new());
+        }
         let place = keywords.place.below(keyword);
-        let named = keywords.object(keyword)?;
         named.map(|(name, schema)| Ok((name.as_str(), self.id(&place.below(name), schema)?))).collect()
     }
 
     fn reference(&mut self, keywords: &Keywords<'_, 's>) -> Read<Option<Id>> {
-        let (place, members) = (keywords.place, keywords.members);
+        let place = keywords.place;
         // A dynamic one stands for the same where nothing is fetched.
-        let given = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find_map(|name| members.get(name));
+        let given = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find_map(|name| keywords.get(name));
         let Some(given) = given else { return Ok(None) };
         let Some(reference) = given.as_str() else { return Err(place.error("$ref must be a text")) };
         let shown = super::words::cut(reference, 80);

@@ -37,12 +37,17 @@ pub(crate) struct Keywords<'p, 's> {
 }
 
 impl<'s> Keywords<'_, 's> {
+    /// The value of a keyword. A schema has few, among which to look is shorter than to hash.
+    pub(crate) fn get(&self, keyword: &str) -> Option<&'s Value> {
+        self.members.iter().find_map(|(name, value)| (name == keyword).then_some(value))
+    }
+
     pub(crate) fn wrong(&self, keyword: &str, expected: &str) -> SchemaError {
         self.place.error(format!("{keyword} must be {expected}"))
     }
 
     pub(crate) fn list(&self, keyword: &str) -> Read<Option<&'s [Value]>> {
-        match self.members.get(keyword) {
+        match self.get(keyword) {
             None => Ok(None),
             Some(Value::Array(list)) => Ok(Some(list)),
             Some(_) => Err(self.wrong(keyword, "a list")),
@@ -53,7 +58,7 @@ impl<'s> Keywords<'_, 's> {
         &self,
         keyword: &str,
     ) -> Read<impl Iterator<Item = (&'s String, &'s Value)> + use<'s>> {
-        match self.members.get(keyword) {
+        match self.get(keyword) {
             None => Ok(None.into_iter().flatten()),
             Some(Value::Object(object)) => Ok(Some(object).into_iter().flatten()),
             Some(_) => Err(self.wrong(keyword, "an object")),
@@ -61,7 +66,7 @@ impl<'s> Keywords<'_, 's> {
     }
 
     pub(crate) fn text(&self, keyword: &str) -> Read<Option<&'s str>> {
-        match self.members.get(keyword) {
+        match self.get(keyword) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(self.wrong(keyword, "a text")),
@@ -69,7 +74,7 @@ impl<'s> Keywords<'_, 's> {
     }
 
     pub(crate) fn count(&self, keyword: &str) -> Read<Option<u64>> {
-        let Some(value) = self.members.get(keyword) else { return Ok(None) };
+        let Some(value) = self.get(keyword) else { return Ok(None) };
         let whole = value.as_u64().or_else(|| {
             let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float))?;
             format!("{float:.0}").parse().ok()
@@ -78,7 +83,7 @@ impl<'s> Keywords<'_, 's> {
     }
 
     pub(crate) fn number(&self, keyword: &str) -> Read<Option<Number>> {
-        match self.members.get(keyword) {
+        match self.get(keyword) {
             None => Ok(None),
             Some(Value::Number(number)) => Ok(Some(number.clone())),
             Some(_) => Err(self.wrong(keyword, "a number")),
@@ -96,19 +101,19 @@ impl<'s> Keywords<'_, 's> {
             return Err(self.wrong("multipleOf", "more than 0"));
         }
         // In draft 4 these say how `minimum` and `maximum` are meant.
-        match self.members.get("exclusiveMinimum") {
+        match self.get("exclusiveMinimum") {
             Some(Value::Bool(true)) => numbers.above = numbers.minimum.take(),
             Some(Value::Bool(false)) => {}
             _ => numbers.above = self.number("exclusiveMinimum")?,
         }
-        match self.members.get("exclusiveMaximum") {
+        match self.get("exclusiveMaximum") {
             Some(Value::Bool(true)) => numbers.below = numbers.maximum.take(),
             Some(Value::Bool(false)) => {}
             _ => numbers.below = self.number("exclusiveMaximum")?,
         }
         // Beyond these no value of the type can be made.
         if kinds.is_integer()
-            && let Some((least, most)) = self.members.get("format").and_then(Value::as_str).and_then(range)
+            && let Some((least, most)) = self.get("format").and_then(Value::as_str).and_then(range)
         {
             numbers.minimum.get_or_insert_with(|| least.into());
             numbers.maximum.get_or_insert_with(|| most.into());
@@ -121,14 +126,14 @@ impl<'s> Keywords<'_, 's> {
             let known = value.as_str().and_then(Kinds::named);
             known.ok_or_else(|| self.place.error(format!("there is no type {}", shown(value))))
         };
-        let mut kinds = match self.members.get("type") {
+        let mut kinds = match self.get("type") {
             None => return Ok(Kinds::default()),
             Some(Value::Array(names)) => {
                 names.iter().try_fold(Kinds::default(), |kinds, name| Ok(kinds.with(kind(name)?)))?
             }
             Some(name) => kind(name)?,
         };
-        if self.members.get("nullable") == Some(&Value::Bool(true)) && !kinds.is_empty() {
+        if self.get("nullable") == Some(&Value::Bool(true)) && !kinds.is_empty() {
             kinds = kinds.with(Kinds::NULL);
         }
         Ok(kinds)
@@ -136,7 +141,7 @@ impl<'s> Keywords<'_, 's> {
 
     /// Names under a keyword; draft 3 has `true` or `false` here, which says nothing in a list.
     pub(crate) fn names(&self, keyword: &str) -> Read<Vec<String>> {
-        match self.members.get(keyword) {
+        match self.get(keyword) {
             None | Some(Value::Bool(_)) => Ok(Vec::new()),
             Some(Value::Array(names)) => strings(names, || self.place.below(keyword)),
             Some(_) => Err(self.wrong(keyword, "a list of names")),

@@ -36,7 +36,11 @@ impl Materials {
             Material::Untranscodable(form, reason) => {
                 self.transcode(document, form, Transcoding::Failed(tame(&reason)));
             }
-            Material::Unchecked(form) => self.transcode(document, form, Transcoding::Unknown),
+            // That holds for any content of the document, so that none is hashed.
+            Material::Unchecked(form) => {
+                let (any, since) = (Key { id: document.id().clone(), content: None }, self.next());
+                self.transcodings.insert(any, form, Transcoding::Unknown, since);
+            }
             Material::Converted(mut converted) => {
                 for (at, attachment) in converted.attachments.iter_mut().enumerate() {
                     *attachment = attachment.clone().with_id(document.id().inside(at + 1));
@@ -62,6 +66,7 @@ impl Materials {
         let any = Key { id: document.id().clone(), content: None };
         self.transcodings.forget(&any);
         self.renderings.forget(&any);
+        self.memo.forget_pages(&any.id);
         self.said.remove(document.id());
         let since = self.next();
         self.loaded.insert(any.id, Loaded::Here(loaded, since));

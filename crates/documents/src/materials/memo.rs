@@ -12,18 +12,13 @@ use crate::materials::page_count::Pages;
 use crate::text::decode::{Decoded, decode};
 use crate::text::fence::{Fenced, fence};
 
-/// Decoded and fenced texts, and counts of pages.
-///
-/// They are known by what a content hashes to, so that they keep no content alive.
+/// Decoded and fenced texts, and counts of pages. They keep no content alive.
 #[derive(Default)]
-pub(super) struct Memo(Mutex<HashMap<Key, Read>>);
-
-/// The results for one content.
-#[derive(Default)]
-struct Read {
-    /// Few ways to show a text are asked for.
-    texts: Vec<(Way, Readable)>,
-    pages: Option<Pages>,
+pub(super) struct Memo {
+    /// By what a content hashes to. Few ways to show a text are asked for.
+    texts: Mutex<HashMap<Key, Vec<(Way, Readable)>>>,
+    /// By the number of a content of a document: to hash a PDF takes longer than to count its pages.
+    pages: Mutex<HashMap<DocumentId, HashMap<u64, Pages>>>,
 }
 
 /// A way to show a text.
@@ -36,10 +31,6 @@ struct Way {
 }
 
 impl Memo {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Read>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn text(&self, key: Key, document: &Document, limit: usize) -> Readable {
         let id = key.id.clone();
         let way = Way { media_type: document.media_type().clone(), converted: None, limit };
@@ -69,42 +60,45 @@ impl Memo {
     }
 
     fn readable(&self, key: Key, way: Way, read: impl FnOnce() -> Readable) -> Readable {
-        let known = |read: &Read| {
-            read.texts.iter().find(|(known, _)| *known == way).map(|(_, readable)| readable.clone())
+        let known = |texts: &Vec<(Way, Readable)>| {
+            texts.iter().find(|(known, _)| *known == way).map(|(_, readable)| readable.clone())
         };
-        if let Some(readable) = self.lock().get(&key).and_then(known) {
+        if let Some(readable) = lock(&self.texts).get(&key).and_then(known) {
             return readable;
         }
         // Others may read meanwhile; both read the same.
         let readable = read();
-        self.lock().entry(key).or_default().texts.push((way, readable.clone()));
+        lock(&self.texts).entry(key).or_default().push((way, readable.clone()));
         readable
     }
 
-    pub(super) fn pages(&self, key: Key, document: &Document) -> Pages {
-        if let Some(pages) = self.lock().get(&key).and_then(|read| read.pages) {
-            return pages;
+    pub(super) fn pages(&self, document: &Document) -> Pages {
+        let number = document.content_number();
+        if let Some(pages) = lock(&self.pages).get(document.id()).and_then(|known| known.get(&number)) {
+            return *pages;
         }
         let pages = Pages::of(content_bytes(document).unwrap_or_default());
-        self.lock().entry(key).or_default().pages = Some(pages);
+        lock(&self.pages).entry(document.id().clone()).or_default().insert(number, pages);
         pages
     }
 
-    fn own(&mut self) -> &mut HashMap<Key, Read> {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    /// Forgets the pages of a document whose content is loaded anew, under another number.
+    pub(super) fn forget_pages(&mut self, id: &DocumentId) {
+        lock(&self.pages).remove(id);
     }
 
     pub(super) fn forget(&mut self, key: &Key) {
-        self.own().remove(key);
+        lock(&self.texts).remove(key);
     }
 
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
-        self.own().retain(|key, _| keep(&key.id));
+        lock(&self.texts).retain(|key, _| keep(&key.id));
+        lock(&self.pages).retain(|id, _| keep(id));
     }
 
     /// Lets all texts go.
     pub(super) fn forget_texts(&mut self) {
-        self.own().values_mut().for_each(|read| read.texts = Vec::new());
+        lock(&self.texts).clear();
     }
 
     /// The bytes of the texts.
@@ -113,8 +107,12 @@ impl Memo {
             Readable::Text(fenced) => fenced.part.text().len() as u64,
             Readable::Blank | Readable::Undecodable => 0,
         };
-        self.lock().values().flat_map(|read| &read.texts).map(|(_, readable)| size(readable)).sum()
+        lock(&self.texts).values().flatten().map(|(_, readable)| size(readable)).sum()
     }
+}
+
+fn lock<T>(table: &Mutex<T>) -> MutexGuard<'_, T> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn readable(fenced: Option<Fenced>) -> Readable {

@@ -127,6 +127,14 @@ impl Materials {
         Key { id: document.id().clone(), content }
     }
 
+    /// The same for what converters said. Where they said nothing about a content of that id, none is hashed.
+    fn key_of_answer(&self, document: &Document) -> Key {
+        match self.latest.contains_key(document.id()) {
+            true => self.key(document),
+            false => Key { id: document.id().clone(), content: None },
+        }
+    }
+
     pub(crate) fn content(&self, document: &Document) -> Content<'_> {
         if content_bytes(document).is_some() {
             return Content::Here(document.clone());
@@ -156,7 +164,7 @@ impl Materials {
         if self.converted.is_empty() {
             return None;
         }
-        let key = self.key(document);
+        let key = self.key_of_answer(document);
         if let Some(known) = self.converted.get(&key) {
             return Some((key, known));
         }
@@ -181,7 +189,8 @@ impl Materials {
 
     /// The pages of a PDF whose content is in `document`.
     pub(crate) fn pages(&self, document: &Document) -> Pages {
-        self.memo.pages(self.key(document), document)
+        let Print::Here(content) = self.print(document) else { return Pages::None };
+        self.memo.pages(content)
     }
 
     /// The knowledge about a document and a form.
@@ -189,7 +198,7 @@ impl Materials {
         if self.transcodings.is_empty() {
             return None;
         }
-        let key = self.key(document);
+        let key = self.key_of_answer(document);
         self.transcodings.get(&key, form).or_else(|| self.transcodings.get(&key.of_any_content(), form))
     }
 
@@ -237,7 +246,7 @@ impl Materials {
         if self.renderings.is_empty() {
             return None;
         }
-        let key = self.key(document);
+        let key = self.key_of_answer(document);
         let known = self.renderings.get(&key, request);
         known.or_else(|| self.renderings.get(&key.of_any_content(), request))
     }

@@ -137,6 +137,19 @@ fn what_is_wanted_is_loaded_and_converted_once() {
     assert_eq!((store.asked().len(), reader.made.lock().unwrap().len()), (0, 2));
 }
 
+// What is known of a PDF that no converter changes needs no look at all of its bytes but one, for its pages.
+#[test]
+fn a_pdf_that_is_shown_as_it_is_is_not_hashed() {
+    let own = pdf("a.pdf");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&own)).tool(&[own]);
+    let (store, mut materials) = (Shelf::new(&[], StoreErrorKind::NotFound), Materials::new());
+    let found = gathered(&mut materials, &chat, &model("anthropic"), &store, &[]);
+    assert_eq!(found.iter().map(|(outcome, _)| *outcome).collect::<Vec<_>>(), ["native", "note"]);
+    for document in chat.messages.iter().flat_map(|message| message.documents()) {
+        assert_eq!(document.clone().without_bytes().hash(), None);
+    }
+}
+
 /// A converter that cannot begin at first, and then can.
 #[derive(Default)]
 struct Occupied(Mutex<u32>);

@@ -166,7 +166,12 @@ impl<'a> ItemWriter<'a> {
         let text = here
             .map(|(_, known)| known.text.clone())
             .or_else(|| self.store.encoded(content))
-            .unwrap_or_else(|| Bytes::from(attache_core::base64::encode(content)));
+            .unwrap_or_else(|| {
+                // A `String` would be read once more, to check it.
+                let mut text = Vec::new();
+                attache_core::base64::encode_onto(content, &mut text);
+                text.into()
+            });
         let document = Encoded { content: content.clone(), text };
         self.item.documents.push((self.item.text.len(), document));
     }
