@@ -95,3 +95,9 @@ test('an upload that something in between answers fails, and ends', async () => 
   const client = new Client('');
   await assert.rejects(client.upload('/v1/documents', new Blob(['x']), () => undefined, new AbortController().signal), Failure);
 });
+
+test('an empty file is told in a sentence, and no request is made for it', () => {
+  const uploads = new Uploads({ upload: () => assert.fail('it is not sent') } as never, () => undefined);
+  uploads.add([new File([], 'empty.pdf', { type: 'application/pdf' })], UNKNOWN);
+  assert.equal(problemOf(uploads.all[0] as Upload, new Speech(), UNKNOWN), 'empty.pdf is empty.');
+});

@@ -14,7 +14,7 @@ export interface Upload {
   progress: number;
   document?: Doc;
   /** A word for what is wrong, and what the server says of it. */
-  problem?: 'tooLarge' | 'wrongType' | 'uploadFailed';
+  problem?: 'emptyFile' | 'tooLarge' | 'wrongType' | 'uploadFailed';
   told?: string;
   /** An address of the image in this page. */
   preview?: string;
@@ -76,7 +76,7 @@ export class Uploads {
         size: file.size,
         mediaType: file.type,
         progress: 0,
-        problem: file.size > uploadBytes ? 'tooLarge' : mayAttach(file, uploadTypes) ? undefined : 'wrongType',
+        problem: file.size === 0 ? 'emptyFile' : file.size > uploadBytes ? 'tooLarge' : mayAttach(file, uploadTypes) ? undefined : 'wrongType',
         preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined,
         stop: () => stopping.abort(),
       };
