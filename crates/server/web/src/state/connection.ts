@@ -153,7 +153,7 @@ export class Connection {
     }
     const code = error instanceof Failure ? error.code : 'error';
     const message = (error instanceof Error ? error.message : String(error)) || this.speech.say('cannotReach');
-    this.problem = sentenceOf(code, message, this.speech);
+    this.problem = sentenceOf(code, message, this.speech) || this.speech.say('cannotReach');
     this.tell({ type: 'error', message, code });
     this.changed();
   }
