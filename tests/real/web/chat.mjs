@@ -46,6 +46,7 @@ scenarios.an_answer_is_stopped = async (context) => {
   await answer.getByText(word(5)).waitFor();
   await page.keyboard.press('Escape');
   await answer.getByText('Stopped').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Answer again' }).count(), 1);
   const said = await answer.locator('.markdown').innerText();
   assert.ok(said.includes(word(5)) && !said.includes(word(119)));
   const run = (await api(`/v1/sessions/${await session(page)}`)).runs.at(-1);
@@ -257,7 +258,7 @@ scenarios.a_tool_of_the_page_may_ask_be_skipped_and_fail = async (context) => {
 scenarios.failures_say_what_to_do = async (context) => {
   const page = await open(context);
   const answer = await ask(page, 'fail please');
-  await answer.getByText('The answer failed').waitFor();
+  await answer.getByText('The answer failed: There are too many requests at the moment.').waitFor();
   await answer.getByText('The first half').waitFor();
   await answer.getByRole('button', { name: /Ask again/ }).waitFor();
   const next = await ask(page, 'what does the lease say?');
@@ -320,6 +321,8 @@ scenarios.thinking_and_tools_fold = async (context) => {
   await call('Minutes').getByRole('button', { name: 'Show all' }).last().click();
   assert.equal((await long.innerText()).trim().split(' ').length, 400);
   assert.match(await call('Minutes').locator('pre').first().innerText(), /^\{\n  "about": "the rent/);
+  // The line of a call says what it is about.
+  assert.match(await call('Minutes').locator('summary').innerText(), /^Minutes\s+the rent/);
   await page.screenshot({ path: join(process.env.PICTURES, 'calls.png') });
 };
 
@@ -461,15 +464,18 @@ scenarios.an_empty_chat_says_how_to_begin = async (context) => {
   await examples.last().click();
   await page.getByText('A short answer.').waitFor();
   // Tokens stand below the answer.
-  await page.getByText('1,240 in · 310 out').waitFor();
+  await page.getByText('1,240 tokens in · 310 out').waitFor();
 };
 
 scenarios.a_key_is_asked_for = async (context) => {
   const page = await open(context, '/', { mayFail: true });
   const key = page.getByLabel('API key');
+  // Whoever writes at once writes the key.
+  await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.activeElement?.matches('.key-form input'));
   await key.fill('not the key');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('The server does not take this key.').waitFor();
+  assert.equal(await page.getByText('It is kept until this tab is closed.').count(), 0);
   assert.deepEqual(await faults(page), []);
   await page.screenshot({ path: join(process.env.PICTURES, 'key.png') });
   await key.fill('a-key-of-the-scenario-that-nobody-guesses');

@@ -166,8 +166,8 @@ scenarios.tokens_and_cost_are_those_of_the_prices = async (context) => {
   const millionths = sum(({ input, cached, output }) => (input - cached) * price.input + cached * price.cached + output * price.output) / 1_000_000n;
   const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ',');
   const figures = (mark) => `0${mark}${String(millionths).padStart(6, '0').replace(/0+$/, '')}`;
-  const wanted = `${grouped(sum(({ input }) => input))} in · ${grouped(sum(({ output }) => output))} out · €${figures('.')}`;
-  assert.equal(wanted, '24,500 in · 1,600 out · €0.0435');
+  const wanted = `${grouped(sum(({ input }) => input))} tokens in · ${grouped(sum(({ output }) => output))} out · €${figures('.')}`;
+  assert.equal(wanted, '24,500 tokens in · 1,600 out · €0.0435');
   const page = await host(context, '<script src="/attache-chat.js" data-agent="dear" data-mode="popup" data-open defer></script><p>A shop</p>');
   await page.getByRole('heading', { name: 'dear', exact: true }).waitFor();
   const counts = (of) => of.locator('.counts').allInnerTexts();
@@ -182,7 +182,7 @@ scenarios.tokens_and_cost_are_those_of_the_prices = async (context) => {
   assert.ok((await counts(page))[0].endsWith(` · ${figures(',')}\u00A0€`), (await counts(page))[0]);
   // Where no price is known no cost is made up.
   const other = await open(context);
-  assert.deepEqual(await counts(await ask(other, 'a short one')), ['1,240 in · 310 out']);
+  assert.deepEqual(await counts(await ask(other, 'a short one')), ['1,240 tokens in · 310 out']);
 };
 
 scenarios.thoughts_that_a_provider_keeps_have_a_label_only = async (context) => {
@@ -469,7 +469,7 @@ scenarios.details_that_are_hidden_are_not_there = async (context) => {
 
 scenarios.old_answers_tell_their_cost_once_they_are_seen = async (context) => {
   const page = await host(context, '<script src="/attache-chat.js" data-agent="dear" data-mode="popup" data-open defer></script><p>A shop</p>');
-  const wanted = '24,500 in · 1,600 out · €0.0435';
+  const wanted = '24,500 tokens in · 1,600 out · €0.0435';
   for (let count = 0; count < 9; count += 1) {
     await ask(page, `a dear one, number ${count}`);
   }

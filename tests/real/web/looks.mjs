@@ -254,3 +254,62 @@ scenarios.no_place_keeps_people_out = async (context) => {
     await page.close();
   }
 };
+
+scenarios.what_is_folded_out_stays_where_it_was = async (context) => {
+  const page = await open(context);
+  await page.setViewportSize({ width: 1280, height: 460 });
+  await ask(page, 'a long one');
+  const answer = await ask(page, 'the ledger');
+  const stays = async (summary) => {
+    const before = (await summary.boundingBox()).y;
+    await summary.click();
+    // The size of what is opened is looked at before the next picture but one.
+    await page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(next)))));
+    assert.equal((await summary.boundingBox()).y, before);
+  };
+  await stays(answer.locator('.group > summary'));
+  await stays(answer.locator('.call > summary').first());
+  // The end is left: what comes next does not move it.
+  await page.getByRole('button', { name: 'Jump to the latest' }).click();
+  assert.ok(await log(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 5));
+};
+
+scenarios.a_cited_row_of_a_table_is_marked = async (context) => {
+  const page = await open(context);
+  const row = (day) => `2026-04-${String(day).padStart(2, '0')},Harbour Cabs,HC-779${day},41.50`;
+  const table = ['date,supplier,reference,net', ...Array.from({ length: 40 }, (_, at) => row(at + 10))].join('\n');
+  await page.locator('input[type=file]').setInputFiles({ name: 'expenses.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
+  await page.locator('.chip').getByText('kB').waitFor();
+  const answer = await ask(page, 'how much were the cabs?');
+  await answer.getByRole('button', { name: 'Source 1: expenses.csv' }).click();
+  const marked = page.locator('.sheet tr', { has: page.locator('mark') });
+  await marked.waitFor();
+  assert.deepEqual(await marked.locator('td').allInnerTexts(), ['2026-04-45', 'Harbour Cabs', 'HC-77945', '41.50']);
+  // It is brought into sight.
+  const [at, room] = [await marked.boundingBox(), await page.locator('.pane-body').boundingBox()];
+  assert.ok(at.y > room.y && at.y + at.height < room.y + room.height, `${at.y} of ${room.y}`);
+  await picture(page, 'cited-row');
+};
+
+scenarios.other_versions_of_a_message_are_seen = async (context) => {
+  const page = await open(context);
+  await ask(page, 'a short one');
+  await page.locator('.question').getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: 'Edit the message' }).fill('a long one');
+  await page.keyboard.press('Enter');
+  await page.locator('.versions').getByText('2 of 2').waitFor();
+  await settled(page);
+  await box(page).hover();
+  await box(page).focus();
+  const seen = (place) => place.evaluate((element) => {
+    let all = 1;
+    for (let each = element; each; each = each.parentElement) {
+      all *= Number(getComputedStyle(each).opacity);
+    }
+    return all;
+  });
+  assert.equal(await seen(page.locator('.versions')), 1);
+  // They do not lie on the answer.
+  const [versions, answer] = [await page.locator('.versions').boundingBox(), await page.locator('.answer').boundingBox()];
+  assert.ok(versions.y + versions.height <= answer.y, `${versions.y + versions.height} of ${answer.y}`);
+};

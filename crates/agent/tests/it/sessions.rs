@@ -435,7 +435,7 @@ async fn a_document_that_failed_a_turn_fails_no_later_one() {
     for _ in 0..2 {
         let looked = UserMessage::text("Look.").attach(scan.clone());
         let failed = session.run(RunInput::new([Message::User(looked).shared()])).outcome().await.unwrap_err();
-        assert!(matches!(failed.outcome().reason, EndReason::ProviderError(_)), "{failed}");
+        assert!(matches!(failed.reason(), EndReason::ProviderError(_)), "{failed}");
     }
     let outcome = session.run("When is it due?").outcome().await.unwrap();
     assert_eq!(outcome.text, "On 1 May.");

@@ -31,3 +31,18 @@ async fn each_place_has_its_chats() {
 async fn no_place_keeps_people_out() {
     scenario("no_place_keeps_people_out").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_folded_out_stays_where_it_was() {
+    scenario("what_is_folded_out_stays_where_it_was").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cited_row_of_a_table_is_marked() {
+    scenario("a_cited_row_of_a_table_is_marked").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_versions_of_a_message_are_seen() {
+    scenario("other_versions_of_a_message_are_seen").await;
+}

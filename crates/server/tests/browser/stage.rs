@@ -215,6 +215,7 @@ fn reply(request: &ChatRequest, _: usize) -> Turn {
         _ if has("lease") => Turn::text(CITED),
         0 if has("agreement") => Turn::call("agreement", json!({})),
         _ if has("agreement") => term(request),
+        _ if has("cabs") => Turn::text("“2026-04-45,Harbour Cabs,HC-77945,41.50”"),
         0 if has("biscuit") && request.tools.iter().all(|(_, tool)| tool.name() != "cookies_get") => {
             Turn::text("No tool reads the cookies.")
         }

@@ -442,9 +442,6 @@ export class AttacheChat extends LitElement implements ChatHost {
         ${beside.render()}
       </div>
       ${drop.render()}
-      ${chat.sessions.leaving
-        ? html`<div class="toast" role="status"><span>${this.say('deleted')}</span><button type="button" class="link" @click=${() => chat.sessions.undo()}>${this.say('undo')}</button></div>`
-        : nothing}
       <attache-settings .chat=${chat} .language=${this.spoken} .theme=${this.theme}></attache-settings>
       <div class="only-heard" role="status" aria-live="polite">${chat.announced}</div>
     </div>`;

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { Client, Failure } from '../src/api/client.ts';
 import { UNKNOWN } from '../src/state/config.ts';
 import { type Upload, Uploads, mayAttach, offered, problemOf } from '../src/state/uploads.ts';
+import { en } from '../src/words/en.ts';
+import { later } from '../src/words/later.ts';
 import { Speech } from '../src/words/words.ts';
 import { define, turn } from './browser.ts';
 
@@ -69,11 +71,11 @@ test('only the files that are sent go away', async () => {
   assert.deepEqual(names(), []);
 });
 
-test('a file that was not taken says what the server says, and a key is asked for where one is needed', async () => {
-  const failure = new Failure('the limit of a minute is reached', 429, 'rate_limited');
+test('a file that was not taken says what the server says where its code has no sentence, and a key is asked for where one is needed', async () => {
+  const failure = new Failure('the name is too long', 400, 'invalid_request');
   const { uploads, add, failures } = stage(() => Promise.reject(failure));
   await add('a.txt');
-  assert.equal(problemOf(uploads.all[0] as Upload, new Speech(), UNKNOWN), 'a.txt was not uploaded. the limit of a minute is reached');
+  assert.equal(problemOf(uploads.all[0] as Upload, new Speech(), UNKNOWN), 'a.txt was not uploaded. the name is too long');
   assert.deepEqual(failures, [failure]);
 });
 
@@ -94,4 +96,20 @@ test('an upload that something in between answers fails, and ends', async () => 
   define('location', { href: 'http://here/' });
   const client = new Client('');
   await assert.rejects(client.upload('/v1/documents', new Blob(['x']), () => undefined, new AbortController().signal), Failure);
+});
+
+test('a failure of the server is told in a sentence of the page, and a file that is too large for it as one', async () => {
+  Object.assign(en, later);
+  const failures = [new Failure('the server failed', 500, 'internal'), new Failure('the body has more than 5 bytes', 413, 'too_large')];
+  const uploads = new Uploads({ upload: () => Promise.reject(failures.shift()) } as never, () => undefined);
+  uploads.add([new File(['x'], 'one.txt'), new File(['x'], 'two.txt')], UNKNOWN);
+  await turn();
+  const config = { ...UNKNOWN, uploadBytes: 5 };
+  assert.deepEqual(uploads.all.map((upload) => problemOf(upload, new Speech(), config)), ['one.txt was not uploaded. The server failed.', 'two.txt is larger than 5 bytes.']);
+});
+
+test('an empty file is told in a sentence, and no request is made for it', () => {
+  const uploads = new Uploads({ upload: () => assert.fail('it is not sent') } as never, () => undefined);
+  uploads.add([new File([], 'empty.pdf', { type: 'application/pdf' })], UNKNOWN);
+  assert.equal(problemOf(uploads.all[0] as Upload, new Speech(), UNKNOWN), 'empty.pdf is empty.');
 });

@@ -4,7 +4,7 @@ import { Failure } from '../src/api/client.ts';
 import { follow } from '../src/state/follow.ts';
 import type { Answer } from '../src/state/model.ts';
 import { chatWith, define, turn } from './browser.ts';
-import { never, part } from './stages.ts';
+import { never, part, waits } from './stages.ts';
 
 /** A chat whose runs end as the test says: `end` tells the last event of the run under way. */
 function stage() {
@@ -305,4 +305,23 @@ test('the end of a run that was spoken to meanwhile is told once, at its last wo
   await turn();
   const told = () => chat.messages.flatMap((message) => (message.role === 'assistant' ? [[message.tokens?.input, message.unsupported.length]] : []));
   assert.deepEqual(told(), [[undefined, 0], [9, 1]]);
+});
+
+test('questions that waited when the answer was stopped are said before one that is typed later', async () => {
+  const { chat, end } = stage();
+  for (const text of ['first', 'second', 'third']) {
+    void chat.send(text);
+    await turn();
+  }
+  assert.ok(chat.isOpen);
+  await chat.stop();
+  await turn();
+  assert.deepEqual([chat.isOpen, waits(chat)], [false, ['second', 'third']]);
+  void chat.send('fourth');
+  await turn();
+  for (const text of ['second', 'third', 'fourth']) {
+    assert.equal(chat.questions.at(-1)?.text, text);
+    await end({ type: 'finished', reason: 'answer' });
+  }
+  assert.deepEqual(chat.queue, []);
 });

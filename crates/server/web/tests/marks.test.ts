@@ -114,7 +114,7 @@ test('of a quote that is not there as a whole its longest piece is marked', () =
 
 // RFC 4180, section 2.
 test('a table in text has its cells', () => {
-  assert.deepEqual(rows('a,b\r\n1,"x, ""y""\nz"\r\n', 10), { rows: [['a', 'b'], ['1', 'x, "y"\nz']], isWhole: true });
+  assert.deepEqual(rows('a,b\r\n1,"x, ""y""\nz"\r\n', 10), { rows: [['a', 'b'], ['1', 'x, "y"\nz']], ends: [4, 20], isWhole: true });
   assert.deepEqual(rows('a;b\n1,5;2', 10).rows, [['a', 'b'], ['1,5', '2']]);
   assert.deepEqual(rows('', 10).rows, []);
   assert.equal(rows('a\nb\nc\n', 2).isWhole, false);

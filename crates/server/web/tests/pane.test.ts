@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 // Lit has a document of its own where there is none yet.
 import '../src/parts/pane.ts';
-import { decoded } from '../src/parts/passage.ts';
+import { decoded, quoted, rows } from '../src/parts/passage.ts';
 import { define, turn } from './browser.ts';
 
 type Load = (this: object, image: object) => Promise<void>;
@@ -44,4 +44,17 @@ test('tables are read in the encoding in which they were written', () => {
   assert.equal(read(0xff, 0xfe, 0x4d, 0x00, 0xfc, 0x00), 'Mü');
   assert.equal(read(0xfe, 0xff, 0x00, 0x4d, 0x00, 0xfc), 'Mü');
   assert.equal(read(), '');
+});
+
+test('the rows of a table that a quote is of are known, with what stands between their cells', () => {
+  const text = 'date,supplier,net\n2026-03-11,"Cabs, Harbour",64.00\n\n2026-03-12,Northgate Rail,188.00\n2026-03-13,Cabs,64.00\n';
+  const { rows: all, ends } = rows(text, 10);
+  assert.equal(all.length, 4);
+  const cited = (quote: string | undefined) => quoted(text, ends, quote).flatMap((is, at) => (is ? [at] : []));
+  assert.deepEqual(cited('2026-03-12,Northgate Rail,188.00'), [2]);
+  assert.deepEqual(cited('2026-03-11,"Cabs, Harbour",64.00'), [1]);
+  assert.deepEqual(cited('Northgate Rail,188.00\n2026-03-13,Cabs,64.00'), [2, 3]);
+  assert.deepEqual(cited('date,supplier,net'), [0]);
+  assert.deepEqual(cited('Southgate'), []);
+  assert.deepEqual(cited(undefined), []);
 });

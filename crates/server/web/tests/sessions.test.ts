@@ -132,3 +132,67 @@ test('a session that is gone already is deleted, and the list is asked for behin
   await turn();
   assert.deepEqual([asked.filter((each) => each.startsWith('GET')).length, chat.problem], [2, undefined]);
 });
+
+test('the title of a chat is known while a search does not find it, and a deletion that is taken back yields the chat that was shown', async () => {
+  const told = (id: string, title: string) => ({ id, title, created: 1, accessed: 1, runs: 1, openRun: null });
+  const all = [told('one', 'Pears'), told('other', 'Apples')];
+  const { sessions } = chatWith((_method, path) => ({ sessions: all.filter(({ title }) => !path.includes('q=') || path.includes(title)) }), async function* () {}).chat;
+  await sessions.load();
+  sessions.query = 'Apples';
+  await sessions.load();
+  assert.deepEqual(sessions.all.map(({ id }) => id), ['other']);
+  assert.equal(sessions.titleOf('one'), 'Pears');
+  await sessions.rename('one', 'Plums');
+  assert.equal(sessions.titleOf('one'), 'Plums');
+  const [other] = sessions.all as [SessionInfo];
+  sessions.delete(other, 'fork');
+  assert.equal(sessions.undo(), 'fork');
+  sessions.delete(other);
+  assert.equal(sessions.undo(), '');
+});
+
+test('a chat is at work in each of its runs, and no more once one has failed', async () => {
+  let openRun: string | null = null;
+  let runs = 0;
+  const { chat } = chatWith(
+    (method, path) => (method === 'POST' ? { runId: (openRun = `r${(runs += 1)}`) } : path.startsWith('/v1/sessions?') ? { sessions: [{ id: 's', title: '', created: 1, accessed: 1, runs, openRun }] } : {}),
+    async function* () {
+      await end;
+      // The server keeps a run open that somebody may go on with.
+      openRun = runs === 2 ? openRun : null;
+      yield { type: 'failed', reason: 'provider_error', error: { message: 'away', code: 'network' } };
+    },
+  );
+  let go: () => void = () => undefined;
+  let end = Promise.resolve();
+  chat.session = 's';
+  const atWork = () => chat.sessions.all.map((session) => chat.sessions.isAtWork(session));
+  await chat.send('first');
+  await turn();
+  assert.deepEqual(atWork(), [false]);
+  end = new Promise((next) => (go = next));
+  void chat.send('second');
+  await turn();
+  assert.deepEqual(atWork(), [true]);
+  go();
+  await turn();
+  await chat.sessions.load();
+  assert.deepEqual([chat.sessions.all[0]?.run, atWork()], ['r2', [false]]);
+});
+
+test('a run that failed before the page was loaded is not at work, and each is asked of once', async () => {
+  const told = (id: string) => ({ id, title: '', created: 1, accessed: 1, runs: 1, openRun: `${id}.run` });
+  const outcomes: Record<string, object> = {
+    'failed.run': { outcome: { reason: 'provider_error', error: { code: 'network' } } },
+    'lost.run': { snapshot: { end: { type: 'failed', error: { code: 'network' } } } },
+    'waiting.run': { outcome: { reason: 'pending_approval' } },
+    'running.run': { snapshot: {} },
+  };
+  const { chat, asked } = chatWith((_method, path) => outcomes[path.replace('/v1/runs/', '')] ?? { sessions: ['failed', 'lost', 'waiting', 'running', 'gone'].map(told) }, async function* () {});
+  for (const _ of [1, 2]) {
+    await chat.sessions.load();
+    await turn();
+  }
+  assert.deepEqual(chat.sessions.all.filter((session) => chat.sessions.isAtWork(session)).map(({ id }) => id), ['waiting', 'running', 'gone']);
+  assert.equal(asked.filter((each) => each.includes('/v1/runs/')).length, 5);
+});

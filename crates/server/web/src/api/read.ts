@@ -220,7 +220,7 @@ export function sessionInfo(value: unknown): SessionInfo {
     created: number(from.created) ?? 0,
     accessed: number(from.accessed) ?? 0,
     runs: number(from.runs) ?? 0,
-    isOpen: typeof from.openRun === 'string',
+    run: text(from.openRun),
     origin: session ? { session, at: number(questions) ?? 0 } : undefined,
   };
 }

@@ -174,7 +174,7 @@ export class MarkdownView extends HTMLElement {
         button.type = 'button';
         button.className = 'blocked';
         button.dataset.load = address;
-        button.textContent = `${image.textContent || ''} ${this.speaking?.blocked(new URL(address).host) ?? ''}`.trim();
+        button.textContent = [image.textContent, this.speaking?.blocked(new URL(address).host)].filter(Boolean).join(' · ');
         image.replaceWith(button);
       }
     }

@@ -11,6 +11,9 @@ import { title } from './title.ts';
 /** The time after a card came by itself in which a key may still be meant for what was there before. */
 const MEANT = 600;
 
+/** The reason that a configuration without one of its own gives: it says the same of each tool, so that the tool is the question. */
+export const MAY_CHANGE = 'the tool may change something';
+
 /** Focus goes to what asks the user, unless that is where somebody writes or decides: the next letter would decide. True if it went. */
 function takeFocus(card: Part): boolean {
   const root = card.getRootNode() as ShadowRoot;
@@ -68,14 +71,16 @@ class ApprovalCard extends Part {
       return nothing;
     }
     const id = `approval-${approval.id}`;
+    const name = title(approval.name);
+    const reason = approval.reason === MAY_CHANGE ? '' : approval.reason;
     const rest = approval.expiresAt - Date.now();
     return html`<section
       class="approval" part="approval" role="alertdialog" aria-modal="false" tabindex="-1"
       aria-labelledby=${id} @keydown=${this.pressed}>
       <p class="approval-question" id=${id}>
-        ${icon('hand')}<strong>${approval.reason || this.say('approveQuestion', { name: title(approval.name) })}</strong>
+        ${icon('hand')}<strong>${reason || this.say('approveQuestion', { name })}</strong>
       </p>
-      ${approval.reason ? html`<p class="muted small">${title(approval.name)}</p>` : nothing}
+      ${approval.reason ? html`<p>${reason ? name : this.say('mayChange')}</p>` : nothing}
       ${this.mode === 'edit'
         ? editor(approval.arguments, this.drafts, this.chat.speech, () => this.requestUpdate())
         : table(approval.arguments, this.chat.speech)}

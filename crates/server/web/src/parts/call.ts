@@ -1,5 +1,6 @@
 // A call of a tool: one line that opens to arguments and result.
 import { html, nothing, type TemplateResult } from 'lit';
+import { object } from '../api/read.ts';
 import type { Chat } from '../state/chat.ts';
 import type { Answer, Call, CallState } from '../state/model.ts';
 import type { Word } from '../words/en.ts';
@@ -62,9 +63,12 @@ export function callCard(chat: Chat, call: Call, answer: Answer): TemplateResult
   const isOfPage = call.state === 'frontend' || chat.tools.get(call.name) !== undefined;
   const isLost = call.state === 'frontend' && !chat.tools.get(call.name);
   const isAsked = chat.calls.asked.includes(call.id);
+  // The first text among the arguments is mostly what the call is about: a path, or words to search for.
+  const about = Object.values(object(call.decided?.arguments ?? call.arguments)).find((value) => typeof value === 'string') as string | undefined;
   return html`<details class="call" part="tool" ?open=${call.state === 'failed' || isAsked || isLost}>
     <summary>
       ${icon('right')}${icon(isOfPage ? 'page' : 'tool')}<span class="call-name" title=${call.name}>${title(call.name)}</span>
+      ${about ? html`<span class="muted small file-name" dir="auto">${about.slice(0, 120)}</span>` : nothing}
       ${isOfPage ? html`<span class="badge">${speech.say('inPage')}</span>` : nothing}
       <span class="spread"></span>
       ${far(call)}

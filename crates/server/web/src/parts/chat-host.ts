@@ -20,6 +20,7 @@ export interface ChatHost extends ReactiveControllerHost, HTMLElement {
   open(): void;
   close(): void;
   newSession(): void;
+  openSession(id: string): void;
   settings(): Promise<void>;
   toggleList(): void;
   /** Loads what is not seen at first. */

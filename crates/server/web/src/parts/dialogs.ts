@@ -1,5 +1,5 @@
 // Small windows over the chat: settings with the keys of the keyboard, and the key of the server.
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit';
 import type { Word } from '../words/en.ts';
 import { LANGUAGES } from '../words/words.ts';
 import { icon } from './icons.ts';
@@ -64,6 +64,12 @@ class KeyForm extends Part {
   static override properties = { chat: { attribute: false }, isWrong: { attribute: false }, language: { attribute: false } };
   declare isWrong: boolean;
 
+  /** On a page that is nothing but the chat, whoever writes writes the key. */
+  protected override firstUpdated(): void {
+    const { host } = this.getRootNode() as ShadowRoot;
+    host.matches('[mode=page]') && this.querySelector('input')?.focus();
+  }
+
   protected override render(): TemplateResult {
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
@@ -76,8 +82,7 @@ class KeyForm extends Part {
       <h2>${this.say('keyNeeded')}</h2>
       <label class="field"><span>${this.say('key')}</span>
         <input type="password" autocomplete="off" required aria-invalid=${this.isWrong}></label>
-      ${this.isWrong ? html`<p class="bad small" role="alert">${this.say('keyWrong')}</p>` : nothing}
-      <p class="muted small">${this.say('keyKept')}</p>
+      ${this.isWrong ? html`<p class="bad small" role="alert">${this.say('keyWrong')}</p>` : html`<p class="muted small">${this.say('keyKept')}</p>`}
       <button type="submit" class="primary">${this.say('connect')}</button>
     </form>`;
   }

@@ -15,10 +15,9 @@ export const launcher = (host: ChatHost): TemplateResult =>
 
 export function head(host: ChatHost, label: string): TemplateResult {
   const { chat } = host;
-  const title = chat.sessions.all.find((session) => session.id === chat.session)?.title;
   return html`<header class="head" part="head">
       ${hasList(host) ? button(host, 'chats', 'chats', () => host.toggleList(), 'open-list', host.hasList) : nothing}
-      <h1 dir="auto">${(chat.session && title) || label}</h1>
+      <h1 dir="auto">${chat.sessions.titleOf(chat.session) || label}</h1>
       <span class="spread"></span>
       ${button(host, 'newChat', 'plus', () => host.newSession(), 'head-new')}
       ${button(host, 'settings', 'settings', () => host.settings())}
@@ -41,6 +40,6 @@ export function sessions(host: ChatHost): TemplateResult | typeof nothing {
         <button type="button" class="new-chat" @click=${() => host.newSession()}>${icon('plus')}<span>${host.say('newChat')}</span></button>
         ${button(host, 'close', 'close', close, 'close-list')}
       </div>
-      <attache-sessions .chat=${chat} .all=${chat.sessions.all} .current=${chat.session} .query=${chat.sessions.query} .language=${`${host.spoken} ${chat.sessions.leaving?.id ?? ''}`}></attache-sessions>
+      <attache-sessions .chat=${chat} .all=${chat.sessions.all} .current=${chat.session} .query=${chat.sessions.query} .language=${`${host.spoken} ${chat.sessions.leaving?.id ?? ''} ${chat.last?.state ?? ''}`}></attache-sessions>
     </nav>`;
 }

@@ -5,6 +5,7 @@ import { marked } from '../markdown/marks.ts';
 import { copyText, type Content, type Speaking } from '../markdown/view.ts';
 import '../markdown/view.ts';
 import { type Answer, type Call, type Citation, type Message, type Part as Piece, type Question, type TextPart, type Thinking, asks, finalText, finalTexts, isEnd } from '../state/model.ts';
+import { isTold, sentenceOf } from '../state/failures.ts';
 import { type Word, en } from '../words/en.ts';
 import { callCard, took, verdictOf } from './call.ts';
 import { card } from './documents.ts';
@@ -247,7 +248,7 @@ class MessageView extends Part {
         : calls.length > 0
           ? calls.length > 1 && calls.every((call) => call.name === calls[0]?.name)
             ? this.say('times', { name: title(calls[0]?.name ?? ''), n: calls.length })
-            : this.say('usedTools', { n: calls.length })
+            : this.say('usedTools', { n: new Set(calls.map(({ name }) => name)).size })
           : this.say('thoughtShort');
     return html`<details class="activity ${isGroup ? 'group' : ''}" data-at=${at} ?open=${!isGroup || isOpened || bad > 0 || waits}>
       <summary ?hidden=${!isGroup}>${isGroup ? html`
@@ -298,16 +299,18 @@ class MessageView extends Part {
     const asked = this.chat.questionOf(answer)?.text ?? '';
     const retry = asked ? this.say('retryWhat', { text: asked.length > 40 ? `${asked.slice(0, 40)}…` : asked }) : this.say('retry');
     const ask = () => this.chat.again(answer);
-    const box = (kind: 'bad' | 'warn' | 'plain', picture: Icon, words: string, button?: unknown) => html`<div class="notice ${kind}" part="notice">
+    const box = (kind: 'bad' | 'warn' | 'plain', picture: Icon, words: string, button?: unknown, details = '') => html`<div class="notice ${kind}" part="notice">
       ${icon(picture)}<p>${words}</p>${button && this.isLast ? button : nothing}
+      ${details ? html`<details class="small"><summary>${icon('right')}${this.say('details')}</summary>${details}</details>` : nothing}
     </div>`;
     const decisions = decided.map((call) => html`<p class="note muted small">${icon(call.decided?.decision === 'deny' ? 'close' : 'check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
     if (answer.state === 'failed') {
-      const told = `${this.say('failed')}: ${answer.error?.message ?? ''} ${kept}`;
+      const { code = '', message = '' } = answer.error ?? {};
+      const words = [this.say('failed'), sentenceOf(code, message, this.chat.speech)].filter(Boolean).join(': ');
       const until = answer.error?.retryAt ?? 0;
       const waits = until > performance.now();
-      return [decisions, box('bad', 'fail', told, html`<button type="button" ?disabled=${waits} @click=${ask}>${retry}</button>
-        ${waits ? html`<attache-clock class="muted small" .speech=${this.chat.speech} .until=${until} @over=${() => this.requestUpdate()}></attache-clock>` : nothing}`)];
+      return [decisions, box('bad', 'fail', `${words} ${kept}`, html`<button type="button" ?disabled=${waits} @click=${ask}>${retry}</button>
+        ${waits ? html`<attache-clock class="muted small" .speech=${this.chat.speech} .until=${until} @over=${() => this.requestUpdate()}></attache-clock>` : nothing}`, isTold(code) ? message : '')];
     }
     if (answer.state === 'interrupted') {
       return [decisions, box('warn', 'warn', `${this.say('interrupted')} ${kept}`, html`<button type="button" @click=${() => this.chat.resume()}>${this.say('resume')}</button>`)];
@@ -336,7 +339,9 @@ class MessageView extends Part {
       tokens?.output ? this.say('tokensOut', { n: tokens.output }) : '',
       cost ? speech.money(cost, config.currency) : '',
     ].filter(Boolean);
-    const isDone = answer.state !== 'waiting';
+    // A box about the end offers the same.
+    const isOffered = this.isLast && (answer.state === 'failed' || answer.state === 'stopped' || `ended_${answer.reason}` in en);
+    const isDone = answer.state !== 'waiting' && !isOffered;
     return html`${this.sourcesLine()}
       ${answer.unsupported.length > 0
         ? html`<p class="note warn small">${icon('warn')}${this.say('unsupportedCount', { n: answer.unsupported.length })}</p>`

@@ -8,7 +8,7 @@ import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
 import { sentence } from './note.ts';
-import { type Page, type Standing, beginning, decoded, findPassage, heading, rows, standing, worded } from './passage.ts';
+import { type Page, type Standing, beginning, decoded, findPassage, heading, quoted, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -16,6 +16,9 @@ const MOST_ROWS = 500;
 const MOST_TEXT = 400_000;
 /** The most of a quote that is looked for on the image of a page. */
 const MOST_QUOTE = 1500;
+
+/** A reason that says no more than the badge beside it. */
+const SAID = /^shown as (converted )?text$/;
 
 /** A part of the image of a page, as fractions of its sides. */
 interface Area {
@@ -30,7 +33,7 @@ type Preview =
   | { kind: 'sound'; url: string }
   | { kind: 'pages'; count: number; pages: Page[]; isWhole: boolean; notes: unknown[] }
   | { kind: 'text'; pages: Page[]; isWhole: boolean; unit: string; notes: unknown[] }
-  | { kind: 'table'; rows: string[][]; isWhole: boolean }
+  | { kind: 'table'; text: string; rows: string[][]; ends: number[]; isWhole: boolean }
   | { kind: 'none'; words: string };
 
 class Pane extends Part {
@@ -186,8 +189,8 @@ class Pane extends Part {
         const url = this.url(await this.chat.client.bytes(this.path, signal));
         this.preview = { kind: mediaType.startsWith('audio/') ? 'sound' : 'image', url };
       } else if (/^text\/(csv|tab-separated-values)$/.test(mediaType)) {
-        const bytes = await (await this.chat.client.bytes(this.path, signal)).arrayBuffer();
-        this.preview = { kind: 'table', ...rows(decoded(bytes), MOST_ROWS) };
+        const whole = decoded(await (await this.chat.client.bytes(this.path, signal)).arrayBuffer());
+        this.preview = { kind: 'table', text: whole, ...rows(whole, MOST_ROWS) };
       } else if (/^text\/(plain|markdown)$/.test(mediaType) && features.previews === false) {
         const whole = decoded(await (await this.chat.client.bytes(this.path, signal)).arrayBuffer());
         this.preview = { kind: 'text', pages: [{ number: 1, text: whole.slice(0, MOST_TEXT) }], isWhole: whole.length <= MOST_TEXT, unit: 'document', notes: [] };
@@ -373,12 +376,14 @@ class Pane extends Part {
     }
   }
 
-  private tableView({ rows: [head = [], ...body], isWhole }: Preview & { kind: 'table' }): TemplateResult {
+  private tableView({ text, rows: [head = [], ...body], ends, isWhole }: Preview & { kind: 'table' }): TemplateResult {
     const citation = this.opening?.citation;
     const numbers = /(\d+)(?::\D*(\d+))?$/.exec(citation?.cells?.range ?? '');
     const [from, to] = [Number(numbers?.[1] ?? 0), Number(numbers?.[2] ?? numbers?.[1] ?? 0)];
+    const isQuoted = quoted(text, ends, citation?.quote);
+    // The words may be those of the cells, without what stands between them.
     const isCited = (row: string[], at: number) =>
-      numbers ? at + 2 >= from && at + 2 <= to : citation?.quote !== undefined && findPassage(row.join(' '), citation.quote) !== undefined;
+      numbers ? at + 2 >= from && at + 2 <= to : isQuoted[at + 1] || (citation?.quote !== undefined && findPassage(row.join(' '), citation.quote) !== undefined);
     const cells = (row: string[], at: number) => row.map((cell) => html`<td dir="auto">${isCited(row, at) ? html`<mark>${cell}</mark>` : cell}</td>`);
     return html`${citation?.quote && !body.some(isCited) ? this.passage({ kind: 'found', page: { number: 1, text: citation.quote }, start: 0, end: citation.quote.length }) : nothing}
       <div class="table sheet" tabindex="0" role="group">
@@ -414,7 +419,7 @@ class Pane extends Part {
     }
     return html`${answer.sights.map(
       (sight) => html`<section class="sight">
-        <h3>${this.say('step', { n: sight.step + 1 })} <span class="muted small">${this.say('tokens', { n: sight.tokens })}</span></h3>
+        <h3>${this.say('step', { n: sight.step + 1 })} <span class="muted small">≈ ${this.say('tokens', { n: sight.tokens })}</span></h3>
         <ul>
           ${sight.decisions.map(
             (decision) => html`<li>
@@ -422,12 +427,12 @@ class Pane extends Part {
               <div>
                 <p><strong>${decision.fileName ?? this.say('document')}</strong>
                   <span class="badge ${decision.outcome}">${this.say(OUTCOMES[decision.outcome] ?? 'outcomeNote')}</span></p>
-                <p class="muted small">${decision.reason}</p>
-                <p class="muted small">${[
+                ${SAID.test(decision.reason) ? nothing : html`<p class="muted small">${decision.reason}</p>`}
+                <p class="muted small">${decision.bytes + decision.tokens > 0 ? [
                   decision.mediaType,
                   decision.bytes > 0 ? speech.size(decision.bytes) : '',
-                  decision.tokens > 0 ? this.say('tokens', { n: decision.tokens }) : '',
-                ].filter(Boolean).join(' · ')}</p>
+                  decision.tokens > 0 ? `≈ ${this.say('tokens', { n: decision.tokens })}` : '',
+                ].filter(Boolean).join(' · ') : ''}</p>
               </div>
             </li>`,
           )}

@@ -108,6 +108,12 @@ export function findPassage(text: string, quote: string): { start: number; end: 
     .find((found) => found !== undefined);
 }
 
+/** True for each row of a table in text that has a part of the quote. */
+export function quoted(text: string, ends: readonly number[], quote: string | undefined): boolean[] {
+  const place = quote ? findPassage(text, quote) : undefined;
+  return ends.map((end, at) => place !== undefined && place.start < end && place.end > (ends[at - 1] ?? 0));
+}
+
 /** The text of a file that does not say how it is written: UTF-8, UTF-16 by its mark, or what Windows writes in the West. */
 export function decoded(bytes: ArrayBuffer): string {
   try {
@@ -119,17 +125,19 @@ export function decoded(bytes: ArrayBuffer): string {
   }
 }
 
-/** The rows of a table in text. (RFC 4180) */
-export function rows(text: string, most: number): { rows: string[][]; isWhole: boolean } {
+/** The rows of a table in text, and the place behind each. (RFC 4180) */
+export function rows(text: string, most: number): { rows: string[][]; ends: number[]; isWhole: boolean } {
   const first = text.slice(0, text.indexOf('\n') < 0 ? undefined : text.indexOf('\n'));
   const count = (sign: string) => first.split(sign).length;
   const separator = [',', ';', '\t', '|'].sort((a, b) => count(b) - count(a))[0] as string;
   const all: string[][] = [];
+  const ends: number[] = [];
   let [row, cell, isQuoted]: [string[], string, boolean] = [[], '', false];
-  const end = () => {
+  const end = (at: number) => {
     row.push(cell);
     if (row.length > 1 || row[0] !== '') {
       all.push(row);
+      ends.push(at);
     }
     [row, cell] = [[], ''];
   };
@@ -150,16 +158,16 @@ export function rows(text: string, most: number): { rows: string[][]; isWhole: b
       row.push(cell);
       cell = '';
     } else if (sign === '\n') {
-      end();
+      end(at);
       if (all.length >= most) {
-        return { rows: all, isWhole: at === text.length - 1 };
+        return { rows: all, ends, isWhole: at === text.length - 1 };
       }
     } else if (sign !== '\r') {
       cell += sign;
     }
   }
   if (cell || row.length > 0) {
-    end();
+    end(text.length);
   }
-  return { rows: all, isWhole: true };
+  return { rows: all, ends, isWhole: true };
 }

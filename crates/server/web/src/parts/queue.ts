@@ -11,9 +11,10 @@ export function queue(chat: Chat): TemplateResult | typeof nothing {
   }
   // The server takes nothing before somebody has decided.
   const isOpen = chat.last?.parts.some((part) => part.kind === 'call' && part.state === 'approval');
-  return html`<ul class="queue" aria-label=${speech.say('queued')}>
+  const waits = speech.say(chat.isOpen ? 'queued' : 'unsent');
+  return html`<ul class="queue" aria-label=${waits}>
     ${repeat(chat.queue, (queued) => queued.id, (queued) => html`<li>
-      ${icon(queued.isHeld ? 'warn' : 'clock')}<span class="file-name" title=${speech.say(queued.isHeld ? 'held' : 'queued')}>${queued.text || speech.say('files', { n: queued.documents.length })}</span>
+      ${icon(queued.isHeld ? 'warn' : 'clock')}<span class="file-name" title=${queued.isHeld ? speech.say('held') : waits}>${queued.text || speech.say('files', { n: queued.documents.length })}</span>
       ${!isOpen && (!chat.isRunning || queued.documents.length === 0)
         ? html`<button type="button" class="link small" @click=${() => chat.interject(queued.id)}>${speech.say('sendNow')}</button>`
         : nothing}

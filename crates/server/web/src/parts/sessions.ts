@@ -85,6 +85,7 @@ class Sessions extends Part {
     const { chat } = this;
     const title = session.title || this.say('untitled');
     const first = root(chat.origins, session.id);
+    const isAtWork = chat.sessions.isAtWork(session);
     const isCurrent = this.current !== '' && first === root(chat.origins, this.current);
     if (this.renaming === session.id) {
       const save = (event: Event) => {
@@ -114,7 +115,7 @@ class Sessions extends Part {
     return html`<li class="session ${isCurrent ? 'current' : ''}" part="session">
       <button type="button" class="session-title" aria-current=${isCurrent ? 'true' : nothing}
         @click=${() => this.dispatchEvent(new CustomEvent('open-session', { detail: session.id, bubbles: true }))}>
-        <span dir="auto">${title}</span>${session.isOpen ? html`<span class="dot" title=${this.say('working')}></span>` : nothing}
+        <span dir="auto">${title}</span>${isAtWork ? html`<span class="dot" title=${this.say('working')}></span><span class="only-heard">${this.say('working')}</span>` : nothing}
       </button>
       <span class="session-tools">
         ${this.tool(this.pins.includes(first) ? 'unpin' : 'pin', 'pin', title, () => this.pin(first))}
@@ -122,7 +123,7 @@ class Sessions extends Part {
           ? nothing
           : this.tool('rename', 'edit', title, rename)}
         ${this.tool('delete', 'bin', title, () => {
-          chat.sessions.delete(session);
+          chat.sessions.delete(session, isCurrent ? chat.session : '');
           // What is written from now on belongs to a new one.
           isCurrent && this.dispatchEvent(new CustomEvent('open-session', { detail: '', bubbles: true }));
         })}

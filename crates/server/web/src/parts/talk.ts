@@ -21,6 +21,8 @@ export class Talk implements ReactiveController {
   private read: Answer['parts'] | undefined;
   private growing: ResizeObserver | undefined;
   private known: Record<string, Versions> = {};
+  /** True from when the reader folds something until its size has changed: it stays where it is. */
+  private isFolding = false;
 
   constructor(private readonly host: ChatHost) {
     host.addController(this);
@@ -29,7 +31,7 @@ export class Talk implements ReactiveController {
   hostUpdated(): void {
     const { log } = this;
     if (log && !this.growing) {
-      this.growing = new ResizeObserver(() => this.follow());
+      this.growing = new ResizeObserver(this.resized);
       this.growing.observe(log.firstElementChild as Element);
       this.growing.observe(log);
     }
@@ -46,6 +48,7 @@ export class Talk implements ReactiveController {
 
   /** Goes to the end, and stays there. */
   toEnd(): void {
+    this.isFolding = false;
     this.away(false);
     this.follow();
   }
@@ -56,7 +59,7 @@ export class Talk implements ReactiveController {
 
   private follow(): void {
     const { log } = this;
-    if (log && !this.isAway) {
+    if (log && !this.isAway && !this.isFolding) {
       log.scrollTop = log.scrollHeight;
     }
   }
@@ -68,6 +71,19 @@ export class Talk implements ReactiveController {
       this.host.requestUpdate();
     }
   }
+
+  private clicked = (event: Event): void => {
+    this.isFolding ||= (event.target as Element).closest('summary') !== null;
+  };
+
+  private resized = (): void => {
+    if (this.isFolding) {
+      this.isFolding = false;
+      this.scrolled();
+    } else {
+      this.follow();
+    }
+  };
 
   private scrolled = (): void => {
     const { log } = this;
@@ -82,7 +98,7 @@ export class Talk implements ReactiveController {
     const isEmpty = chat.isIntroduced && chat.messages.length === 0 && !chat.isLoading;
     const lastQuestion = chat.config.features.fork === false ? undefined : chat.questions.findLast(({ isAside }) => !isAside);
     return html`<div class="log-frame">
-        <div class="log" part="log" role="log" aria-live="off" aria-label=${this.host.say('title')} tabindex="0" @scroll=${this.scrolled}>
+        <div class="log" part="log" role="log" aria-live="off" aria-label=${this.host.say('title')} tabindex="0" @scroll=${this.scrolled} @click=${this.clicked}>
           <div class="messages">
             ${isEmpty ? start(chat, this.host.greeting) : nothing}
             ${chat.isLoading ? html`<p class="muted centred"><span class="spinner"></span> ${this.host.say('loading')}</p>` : nothing}
@@ -101,10 +117,20 @@ export class Talk implements ReactiveController {
           : nothing}
       </div>
       <div class="foot">
+        ${chat.sessions.leaving
+          ? html`<div class="toast" role="status"><span>${this.host.say('deleted')}</span><button type="button" class="link" @click=${this.undo}>${this.host.say('undo')}</button></div>`
+          : nothing}
         ${queue(chat)}
         <attache-composer .chat=${chat} .session=${chat.session} .isRunning=${chat.isRunning} .uploads=${chat.uploads.all} .language=${`${spoken} ${chat.config.uploadBytes}`}></attache-composer>
       </div>`;
   }
+
+  /** Takes a deletion back, and shows the conversation again unless another one was begun meanwhile. */
+  private undo = (): void => {
+    const { chat } = this.host;
+    const shown = chat.sessions.undo();
+    shown && !chat.session && this.host.openSession(shown);
+  };
 
   /** The same object as before where nothing has changed, so that the message is not made anew. */
   private versions(message: Question): Versions {

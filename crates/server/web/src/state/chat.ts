@@ -110,10 +110,11 @@ export class Chat extends Conversation {
     }
     const queued = { id: next(), text, documents: [...documents] };
     this.uploads.clear(queued.documents);
-    if (this.isRunning || this.isDeciding) {
+    // What waited before it, behind an answer that was stopped or has failed, is said before it.
+    if (this.isRunning || this.isDeciding || this.queue.some(({ isHeld }) => !isHeld)) {
       this.queue = [...this.queue, queued];
       this.changed();
-      return;
+      return this.whole();
     }
     this.announced = '';
     await this.turn(queued);
@@ -219,6 +220,7 @@ export class Chat extends Conversation {
       this.messages = this.messages.map((message) =>
         message.id === question.id ? { ...question, isSending: false } : message.id === answer.id ? { ...(message as Answer), runId } : closed(message),
       );
+      this.sessions.begun(session, runId);
       this.changed();
       this.tabs?.postMessage({ session });
       if (following.signal.reason === STOPPED) {
@@ -424,6 +426,7 @@ export class Chat extends Conversation {
     }
     try {
       await this.client.ask('POST', pathTo('runs', last.runId, '/resume'));
+      this.sessions.begun(this.session, last.runId);
       if (this.last?.id === last.id) {
         this.change(last.id, (answer) => ({ ...answer, state: 'running', error: undefined }));
         await this.watch(last.runId);

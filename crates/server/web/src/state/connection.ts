@@ -1,6 +1,7 @@
 // The connection of the chat to its server: what the server says of itself, the key, failures, and whoever listens.
 import { type Client, Failure, isOf } from '../api/client.ts';
 import { Speech } from '../words/words.ts';
+import { sentenceOf } from './failures.ts';
 import { type Config, UNKNOWN, readConfig } from './config.ts';
 import { Kept } from './kept.ts';
 import type { Message } from './model.ts';
@@ -150,9 +151,10 @@ export class Connection {
     if (this.refused(error)) {
       return;
     }
-    const message = error instanceof Error ? error.message : String(error);
-    this.problem = message || this.speech.say('cannotReach');
-    this.tell({ type: 'error', message: this.problem, code: error instanceof Failure ? error.code : 'error' });
+    const code = error instanceof Failure ? error.code : 'error';
+    const message = (error instanceof Error ? error.message : String(error)) || this.speech.say('cannotReach');
+    this.problem = sentenceOf(code, message, this.speech) || this.speech.say('cannotReach');
+    this.tell({ type: 'error', message, code });
     this.changed();
   }
 }

@@ -271,6 +271,11 @@ export abstract class Conversation extends Connection {
     return last?.role === 'assistant' && this.following !== undefined && (last.state === 'running' || isForPage(last));
   }
 
+  /** True while an answer is under way, or waits for somebody. */
+  get isOpen(): boolean {
+    return this.last?.state === 'running' || this.last?.state === 'waiting';
+  }
+
   get last(): Answer | undefined {
     const last = this.messages.at(-1);
     return last?.role === 'assistant' ? last : undefined;
@@ -395,6 +400,7 @@ export abstract class Conversation extends Connection {
     }
     this.following = undefined;
     const answer = this.last;
+    answer?.state === 'waiting' || this.sessions.over(run);
     if (!answer || answer.id !== id) {
       return;
     }

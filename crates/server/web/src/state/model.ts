@@ -207,7 +207,8 @@ export interface SessionInfo {
   created: number;
   accessed: number;
   runs: number;
-  isOpen: boolean;
+  /** The run that is open: it is under way, waits, or has failed. Empty if there is none. */
+  run: string;
   /** The place at which it left another one. */
   origin?: Origin;
 }

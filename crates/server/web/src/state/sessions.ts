@@ -11,6 +11,9 @@ const PAGE = 200;
 /** The most that the server tells at a time. */
 const MOST = 1000;
 
+/** The most runs of which it is asked at a time whether they have failed. */
+const LOOKS = 20;
+
 export class SessionList {
   all: readonly SessionInfo[] = [];
   /** The sessions that are versions of other ones. */
@@ -20,6 +23,14 @@ export class SessionList {
   private next = '';
   /** The one that is about to be deleted. */
   leaving: SessionInfo | undefined;
+  /** The session that was shown when its conversation was deleted; empty if it was another one. */
+  private left = '';
+  /** The titles of all sessions that were told: a list of some has not those of the others. */
+  private readonly titles = new Map<string, string>();
+  /** The runs that nobody works at any more, as far as they were looked at: the server keeps one open that failed. */
+  private readonly ended = new Set<string>();
+  /** The runs of which that was asked, or which began here. */
+  private readonly looked = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** What is asked for at this moment. */
   private asking: Promise<void> | undefined;
@@ -48,6 +59,44 @@ export class SessionList {
       isShown && seen.add(first);
       return isShown;
     });
+  }
+
+  titleOf(id: string): string {
+    return this.titles.get(id) ?? '';
+  }
+
+  /** True if a run of it is under way, or waits for somebody, as far as it is known. */
+  isAtWork({ run }: SessionInfo): boolean {
+    return run !== '' && !this.ended.has(run);
+  }
+
+  /** Asks once of each run that is open, of the first of them, whether it has failed. */
+  private look(): void {
+    for (const { run } of this.all.filter(({ run }) => run && !this.looked.has(run)).slice(0, LOOKS)) {
+      this.looked.add(run);
+      void this.client.ask('GET', pathTo('runs', run)).then(
+        (told) => {
+          const { outcome, snapshot } = object(told);
+          if (object(outcome ?? object(snapshot).end).error !== undefined) {
+            this.over(run);
+            this.changed();
+          }
+        },
+        () => undefined,
+      );
+    }
+  }
+
+  /** Told that a run of a session has begun, or goes on. */
+  begun(id: string, run: string): void {
+    this.ended.delete(run);
+    this.looked.add(run);
+    this.all = this.all.map((session) => (session.id === id ? { ...session, run } : session));
+  }
+
+  /** Told that nobody works at a run any more. */
+  over(run: string): void {
+    this.ended.add(run);
   }
 
   /** Asks for the list anew, as long as it is, or goes on behind `all`. The answer to the last request counts: others wait for it. */
@@ -84,11 +133,13 @@ export class SessionList {
       after = text(told.next);
     } while (after && all.length < size);
     this.all = all;
+    all.forEach(({ id, title }) => this.titles.set(id, title));
     this.next = after;
     // A list of some tells nothing of the others.
     const before = query || after ? this.origins : {};
     const made = [...all].sort((one, other) => one.created - other.created);
     this.origins = { ...before, ...Object.fromEntries(made.flatMap(({ id, origin }) => (origin ? [[id, origin]] : []))) };
+    this.look();
     this.changed();
     return true;
   }
@@ -104,22 +155,25 @@ export class SessionList {
 
   async rename(id: string, title: string): Promise<void> {
     this.all = this.all.map((session) => (session.id === id ? { ...session, title } : session));
+    this.titles.set(id, title);
     this.changed();
     await this.client.ask('PATCH', pathTo('sessions', id), { title });
   }
 
-  /** Deletes a session with its other versions, unless it is taken back in time. */
-  delete(session: SessionInfo): void {
+  /** Deletes a session with its other versions, unless it is taken back in time. `shown` is the one that is shown, if that is among them. */
+  delete(session: SessionInfo, shown = ''): void {
     this.settle();
-    this.leaving = session;
+    [this.leaving, this.left] = [session, shown];
     this.timer = setTimeout(() => this.settle(), UNDO);
     this.changed();
   }
 
-  undo(): void {
+  /** Takes the deletion back. Yields the session that was shown before. */
+  undo(): string {
     clearTimeout(this.timer);
     this.leaving = undefined;
     this.changed();
+    return this.left;
   }
 
   /** Deletes at once what is about to be deleted. */

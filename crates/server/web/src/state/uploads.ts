@@ -3,6 +3,7 @@ import type { Client, Failure } from '../api/client.ts';
 import { document as readDocument } from '../api/read.ts';
 import type { Speech } from '../words/words.ts';
 import type { Config } from './config.ts';
+import { sentenceOf } from './failures.ts';
 import type { Doc } from './model.ts';
 
 export interface Upload {
@@ -13,9 +14,10 @@ export interface Upload {
   /** A share between 0 and 1. */
   progress: number;
   document?: Doc;
-  /** A word for what is wrong, and what the server says of it. */
-  problem?: 'tooLarge' | 'wrongType' | 'uploadFailed';
+  /** A word for what is wrong, and what the server says of it, with its code. */
+  problem?: 'emptyFile' | 'tooLarge' | 'wrongType' | 'uploadFailed';
   told?: string;
+  code?: string;
   /** An address of the image in this page. */
   preview?: string;
   stop: () => void;
@@ -42,8 +44,8 @@ export function mayAttach({ name, type }: Pick<File, 'name' | 'type'>, types: re
 }
 
 /** Words about a file that was not taken; empty if nothing is wrong. */
-export const problemOf = ({ problem, name, told = '' }: Upload, speech: Speech, { uploadBytes }: Config): string =>
-  problem ? `${speech.say(problem, { name, size: speech.size(uploadBytes) })} ${told}`.trim() : '';
+export const problemOf = ({ problem, name, told = '', code = '' }: Upload, speech: Speech, { uploadBytes }: Config): string =>
+  problem ? `${speech.say(problem, { name, size: speech.size(uploadBytes) })} ${sentenceOf(code, told, speech)}`.trim() : '';
 
 let count = 0;
 
@@ -76,7 +78,7 @@ export class Uploads {
         size: file.size,
         mediaType: file.type,
         progress: 0,
-        problem: file.size > uploadBytes ? 'tooLarge' : mayAttach(file, uploadTypes) ? undefined : 'wrongType',
+        problem: file.size === 0 ? 'emptyFile' : file.size > uploadBytes ? 'tooLarge' : mayAttach(file, uploadTypes) ? undefined : 'wrongType',
         preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined,
         stop: () => stopping.abort(),
       };
@@ -98,8 +100,8 @@ export class Uploads {
     } catch (error) {
       if (!signal.aborted) {
         this.failed(error);
-        const { status, message: told } = error as Failure;
-        this.change(id, status === 415 ? { problem: 'wrongType' } : { problem: 'uploadFailed', told });
+        const { status, message: told, code } = error as Failure;
+        this.change(id, status === 415 ? { problem: 'wrongType' } : status === 413 ? { problem: 'tooLarge' } : { problem: 'uploadFailed', told, code });
       }
     }
   }

@@ -1,0 +1,36 @@
+// Failures in the language of the reader, by the codes that the server gives them. Its own words are for whoever runs it,
+// and may name addresses.
+import { type Word, en } from '../words/en.ts';
+import type { Speech } from '../words/words.ts';
+
+const WORDS: Record<string, Word> = {
+  network: 'failedNetwork',
+  stream_cut: 'failedCut',
+  timeout: 'failedTimeout',
+  rate_limited: 'failedBusy',
+  rate_limit_exceeded: 'failedBusy',
+  too_many: 'failedBusy',
+  overloaded: 'failedBusy',
+  configuration: 'failedSetup',
+  authentication: 'failedSetup',
+  permission: 'failedSetup',
+  quota_exceeded: 'failedQuota',
+  context_length_exceeded: 'failedLength',
+  unsupported: 'failedUnsupported',
+  refused: 'failedRefused',
+  api: 'failedApi',
+  malformed: 'failedApi',
+  internal: 'failedServer',
+};
+
+/** The failures of which the server's own words say more that a user can act on: which file, and why. */
+const TOLD = new Set(['unsupported', 'refused']);
+
+export const isTold = (code: string): boolean => TOLD.has(code);
+
+/** A sentence about a failure: that of its code, else what the server says. Empty while the sentences are not there yet. */
+export function sentenceOf(code: string, told: string, speech: Pick<Speech, 'say'>): string {
+  const end = `ended_${code}` as Word;
+  const word = WORDS[code];
+  return end in en ? speech.say('endedLimit', { reason: speech.say(end) }) : !word ? told : word in en ? speech.say(word) : '';
+}
