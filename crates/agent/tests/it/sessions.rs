@@ -434,7 +434,8 @@ async fn a_document_that_failed_a_turn_fails_no_later_one() {
         Document::from_bytes(b"\x89PNG\r\n\x1a\n pixels".to_vec(), "image/png").with_file_name("scan.png");
     for _ in 0..2 {
         let looked = UserMessage::text("Look.").attach(scan.clone());
-        let failed = session.run(RunInput::new([Message::User(looked).shared()])).outcome().await.unwrap_err();
+        let failed =
+            session.run(RunInput::new([Message::User(looked).shared()])).outcome().await.unwrap_err();
         assert!(matches!(failed.reason(), EndReason::ProviderError(_)), "{failed}");
     }
     let outcome = session.run("When is it due?").outcome().await.unwrap();
