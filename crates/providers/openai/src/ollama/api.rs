@@ -10,6 +10,8 @@ use attache_transport::{
     note_made_documents,
 };
 
+use http::{HeaderMap, StatusCode};
+
 use super::codec::OllamaCodec;
 use super::response::Reply;
 use super::stream::Lines;
@@ -69,6 +71,12 @@ impl Codec for OllamaCodec {
     fn models(&self) -> Option<&dyn ModelApi> {
         Some(self)
     }
+}
+
+/// A failure that a line tells of. To one before the first line the server answers with status 500. (openai.md C.13)
+pub(super) fn failed(line: &[u8]) -> ProviderError {
+    let answer = ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), line);
+    read_error(&answer).with_status(None)
 }
 
 /// Ollama says in words what a model cannot do.
