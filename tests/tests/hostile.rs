@@ -28,13 +28,14 @@ const MEMORY: u64 = 300_000_000;
 async fn every_run_over_a_hostile_document_lives() {
     let corpus = hostile::corpus();
     assert!(corpus.len() >= 60);
-    // One API that takes documents natively, and one that takes text alone.
+    // One API that takes documents natively, two that take images in messages of the user, and one that takes text alone.
+    let names = ["anthropic", "cohere", "ollama", "deepseek"];
     let parties: Vec<Party> =
-        Party::all().into_iter().filter(|party| ["anthropic", "deepseek"].contains(&party.name())).collect();
-    assert_eq!(parties.len(), 2);
+        Party::all().into_iter().filter(|party| names.contains(&party.name())).collect();
+    assert_eq!(parties.len(), names.len());
     let mut peaks = Vec::new();
     for file in corpus {
-        // The file is large and the first reader of its bytes may be slow: they are made once for both.
+        // The file is large and the first reader of its bytes may be slow: they are made once for all.
         let bytes = file.bytes();
         for party in &parties {
             forget_peak();
