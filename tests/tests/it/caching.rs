@@ -191,9 +191,7 @@ async fn cached_tokens_are_reported() {
         mock.enqueue(Reply::new().text("done").usage(usage(900)));
         let outcome = agent.run("go").outcome().await.unwrap();
         let found = (outcome.usage.input_tokens, outcome.usage.output_tokens, outcome.usage.cached_tokens);
-        // Ollama keeps it to itself.
-        let cached = (party.api != Api::Ollama).then_some(900);
-        assert_eq!(found, (Some(2_000), Some(20), cached), "{}", party.name());
+        assert_eq!(found, (Some(2_000), Some(20), Some(900)), "{}", party.name());
     }
 }
 

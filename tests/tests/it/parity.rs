@@ -49,15 +49,13 @@ fn planned(plan: &Plan, api: Api) -> Value {
         .iter()
         .map(|(first, argument)| json!([if *first { "find" } else { "read" }, { "query": argument }]));
     let (input, output, cached) = plan.usage;
-    // Ollama does not tell what it had kept.
-    let told = if api == Api::Ollama { 0 } else { cached };
     let thinking = plan.thinking.as_deref().filter(|_| api == Api::Anthropic).unwrap_or_default();
     json!({
         "text": format!("x{}", plan.text),
         "thinking": thinking,
         "calls": calls.collect::<Vec<_>>(),
         "finish": if plan.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
-        "usage": [input + cached, output, told],
+        "usage": [input + cached, output, cached],
     })
 }
 

@@ -123,9 +123,12 @@ fn finish_of(choice: &ChoiceScript) -> &str {
 fn usage_of(usage: &ReplyUsage) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "scripts count far below what a double holds exactly")]
     let float = |count: u64| count as f64;
-    let mut tokens = json!({"input_tokens": float(usage.input), "output_tokens": float(usage.output)});
+    let mut tokens = Map::from_iter([
+        ("input_tokens".to_owned(), json!(float(usage.input))),
+        ("output_tokens".to_owned(), json!(float(usage.output))),
+    ]);
     if usage.reasoning > 0 {
-        tokens["reasoning_tokens"] = json!(float(usage.reasoning));
+        tokens.insert("reasoning_tokens".to_owned(), json!(float(usage.reasoning)));
     }
     let paid = usage.input.saturating_sub(usage.cached);
     json!({

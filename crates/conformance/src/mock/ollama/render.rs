@@ -91,8 +91,9 @@ fn last(reply: &Reply, request: &RecordedRequest, message: Map<String, Value>, w
     if let Some(object) = object.as_object_mut() {
         object.insert("done_reason".to_owned(), Value::from(word));
         object.insert("total_duration".to_owned(), Value::from(5_645_304_708_u64));
-        if let Some(ReplyUsage { input, output, .. }) = reply.usage {
+        if let Some(ReplyUsage { input, output, cached, .. }) = reply.usage {
             object.insert("prompt_eval_count".to_owned(), Value::from(input));
+            object.insert("prompt_eval_cached_count".to_owned(), Value::from(cached));
             object.insert("eval_count".to_owned(), Value::from(output));
         }
     }

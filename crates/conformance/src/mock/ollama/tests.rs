@@ -93,7 +93,7 @@ async fn answers_come_whole_or_line_by_line() {
             .thinking("hm")
             .text("Hi there")
             .call("c", "f", json!({"a": 1}))
-            .usage(ReplyUsage::new(7, 4))
+            .usage(ReplyUsage::new(7, 4).with_cached(3))
     });
     let whole = Request::ollama(mock.url(), &body(false)).send().await.expect("an answer").json();
     let call = json!({"id": "c", "function": {"index": 0, "name": "f", "arguments": {"a": 1}}});
@@ -102,7 +102,9 @@ async fn answers_come_whole_or_line_by_line() {
         json!({"role": "assistant", "content": "Hi there", "thinking": "hm", "tool_calls": [call]})
     );
     assert_eq!((&whole["done"], &whole["done_reason"]), (&json!(true), &json!("stop")));
-    assert_eq!((&whole["prompt_eval_count"], &whole["eval_count"]), (&json!(7), &json!(4)));
+    let counts =
+        ["prompt_eval_count", "prompt_eval_cached_count", "eval_count"].map(|name| whole[name].clone());
+    assert_eq!(counts, [7, 3, 4]);
 
     let stream = Request::ollama(mock.url(), &body(true)).send().await.expect("an answer");
     assert_eq!(stream.header("content-type"), "application/x-ndjson");

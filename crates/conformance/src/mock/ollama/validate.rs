@@ -48,8 +48,9 @@ pub(super) fn check(body: &Value) -> Check {
     }
     match optional(request, "think") {
         None | Some(Value::Bool(_)) => {}
-        Some(Value::String(word)) if ["low", "medium", "high", "max"].contains(&word.as_str()) => {}
-        Some(other) => return Err(wrong_type(&root.key("think"), "a boolean or an effort", other)),
+        // Each model has words of its own.
+        Some(Value::String(word)) if !word.is_empty() => {}
+        Some(other) => return Err(wrong_type(&root.key("think"), "a boolean or a word", other)),
     }
     check_integer(request, "top_logprobs", 0, 20)?;
     check_options(request)?;

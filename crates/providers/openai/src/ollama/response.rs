@@ -70,7 +70,9 @@ impl Reply {
         }
         if line.is_last() {
             self.finish = line.done_reason.get().map(str::to_owned);
-            self.usage = Usage::new(line.prompt_eval_count.0, line.eval_count.0).with_raw(counts(json));
+            self.usage = Usage::new(line.prompt_eval_count.0, line.eval_count.0)
+                .with_cached_tokens(line.prompt_eval_cached_count.0)
+                .with_raw(counts(json));
             let completion = self.completion();
             out.done(completion);
         }
