@@ -32,7 +32,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A codec for the answer. What the server imitates is told by its name, which is that of the folder.
+    /// A codec for the answer. The folder has the name of the server, which tells the profile.
     pub fn codec(&self) -> Option<Box<dyn Codec>> {
         static REGISTRY: LazyLock<Registry> =
             LazyLock::new(|| Registry::bundled().with_codec("cohere", "cohere", CohereCodec::new));

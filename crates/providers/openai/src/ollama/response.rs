@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use self::wire::{Call, Line};
-use super::api::failed;
+use super::error::failed;
 use crate::error::{Result, is_set, too_many};
 use crate::response::{LOGPROBS, MAX_CALLS, finish_reason};
 
