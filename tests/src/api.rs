@@ -1,19 +1,23 @@
 //! The APIs that every scenario is rendered for.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
+use attache_cohere::CohereCodec;
 use attache_conformance::{
-    Violation, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses,
+    Violation, validate_chat, validate_cohere, validate_converse, validate_gemini, validate_messages,
+    validate_ollama, validate_responses,
 };
+use attache_core::capability::Matrix;
+use attache_core::settings::Unsupported;
 use attache_core::{
     ChatRequest, Effort, ModelCapabilities, ModelHandle, ModelSettings, ProviderError, Reasoning, ToolSet,
     Transcript,
 };
 use attache_documents::{Materials, RoutingReport, route};
 use attache_gemini::GenerateCodec;
-use attache_openai::{ChatCodec, ResponsesCodec};
+use attache_openai::{ChatCodec, OllamaCodec, ResponsesCodec};
 use attache_transport::{Ask, Codec, HttpClient, HttpModel, RetryPolicy};
 use serde_json::{Value, json};
 
@@ -33,10 +37,27 @@ pub enum Api {
     Gemini,
     /// Converse.
     Bedrock,
+    /// Cohere's chat.
+    Cohere,
+    /// Ollama's own API.
+    Ollama,
 }
 
 /// Every API.
-pub const APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
+pub const APIS: [Api; 7] = {
+    let [one, two, three, four, five] = PDF_APIS;
+    [one, two, three, four, five, Api::Cohere, Api::Ollama]
+};
+
+/// Those whose models read PDFs.
+pub const PDF_APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
+
+/// Those that hold the calls of a single strict tool to its schema.
+pub const STRICT_APIS: [Api; 5] = PDF_APIS;
+
+/// The table of Cohere's models, which their crate keeps for itself.
+static COHERE: LazyLock<Option<Matrix>> =
+    LazyLock::new(|| Matrix::parse(include_str!("../../crates/providers/cohere/src/capabilities.toml")).ok());
 
 /// A scenario on the wire.
 #[derive(Debug)]
@@ -60,10 +81,12 @@ impl Api {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Bedrock => "bedrock-converse",
+            Self::Cohere => "cohere",
+            Self::Ollama => "ollama",
         }
     }
 
-    /// The model's name.
+    /// The model's name: one that reads images and calls tools.
     pub fn model(self) -> &'static str {
         match self {
             Self::OpenAi => "gpt-5.1",
@@ -71,6 +94,8 @@ impl Api {
             Self::Anthropic => "claude-sonnet-4-5",
             Self::Gemini => "gemini-3-pro-preview",
             Self::Bedrock => "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            Self::Cohere => "command-a-plus-05-2026",
+            Self::Ollama => "qwen3-vl:4b",
         }
     }
 
@@ -87,6 +112,8 @@ impl Api {
             Self::Anthropic => Box::new(MessagesCodec::from(model)),
             Self::Gemini => Box::new(GenerateCodec::from(model)),
             Self::Bedrock => Box::new(ConverseCodec::new(model).with_region("us-east-1")),
+            Self::Cohere => Box::new(CohereCodec::new(model)),
+            Self::Ollama => Box::new(OllamaCodec::new(model)),
         }
     }
 
@@ -120,6 +147,8 @@ impl Api {
                 let codec = ConverseCodec::new(model).with_region("us-east-1");
                 reached::<ConverseCodec>(codec, at(""), config, http, retry)
             }
+            Self::Cohere => reached::<CohereCodec>(model, at(""), config, http, retry),
+            Self::Ollama => reached::<OllamaCodec>(model, at(""), config, http, retry),
         }
     }
 
@@ -128,7 +157,15 @@ impl Api {
         self.codec().capabilities().clone()
     }
 
-    /// Routes and renders a scenario.
+    /// The table with the rows of its models.
+    pub fn matrix(self) -> &'static Matrix {
+        match (self, &*COHERE) {
+            (Self::Cohere, Some(own)) => own,
+            _ => Matrix::bundled(),
+        }
+    }
+
+    /// Routes and renders a scenario. Cohere and Ollama leave out the options that they do not know.
     ///
     /// # Errors
     /// The refusal of routing or of the codec.
@@ -149,10 +186,14 @@ impl Api {
     ) -> Result<Wire, ProviderError> {
         let capabilities = self.capabilities();
         let routing = route(&scenario.messages, &capabilities, tools, &Materials::new(), &scenario.routing)?;
+        let mut options = scenario.options.clone();
+        if matches!(self, Self::Cohere | Self::Ollama) {
+            options = options.with_unsupported(Unsupported::Degrade);
+        }
         let mut request = ChatRequest::new(routing.messages)
             .with_tools(Arc::clone(tools))
             .with_tool_choice(scenario.tool_choice.clone())
-            .with_settings(scenario.options.clone());
+            .with_settings(options);
         request.streaming = scenario.stream;
         if let Some(names) = &scenario.allowed_tools {
             request = request.with_allowed_tools(names.iter().copied());
@@ -160,8 +201,10 @@ impl Api {
         }
         request.transcript = transcript.cloned();
         // Metadata that users attach to a request has another name on every API.
-        if let Some(metadata) = request.settings.extra_body.remove("metadata") {
-            request.settings.extra_body.insert(self.metadata().to_owned(), metadata);
+        if let Some(metadata) = request.settings.extra_body.remove("metadata")
+            && let Some(name) = self.metadata()
+        {
+            request.settings.extra_body.insert(name.to_owned(), metadata);
         }
         let config = ModelSettings::new().merged(&request.settings);
         let parts = self.codec().encode(Ask::new(&request, &config, None))?.parts;
@@ -180,6 +223,7 @@ impl Api {
             Self::Anthropic => (&["/tools", "/system"], "/messages", "content"),
             Self::Gemini => (&["/tools", "/systemInstruction/parts"], "/contents", "parts"),
             Self::Bedrock => (&["/toolConfig/tools", "/system"], "/messages", "content"),
+            Self::Cohere | Self::Ollama => (&["/tools"], "/messages", ""),
         };
         let mut blocks: Vec<Value> = heads.iter().flat_map(|head| at(head)).collect();
         for message in at(messages) {
@@ -203,18 +247,19 @@ impl Api {
     pub fn messages(self, body: &Value) -> Value {
         let member = match self {
             Self::OpenAi => "input",
-            Self::OpenAiChat | Self::Anthropic | Self::Bedrock => "messages",
             Self::Gemini => "contents",
+            _ => "messages",
         };
         body.get(member).cloned().unwrap_or_default()
     }
 
     /// The member for what users attach to a request.
-    fn metadata(self) -> &'static str {
+    fn metadata(self) -> Option<&'static str> {
         match self {
-            Self::OpenAi | Self::OpenAiChat | Self::Anthropic => "metadata",
-            Self::Gemini => "labels",
-            Self::Bedrock => "requestMetadata",
+            Self::OpenAi | Self::OpenAiChat | Self::Anthropic => Some("metadata"),
+            Self::Gemini => Some("labels"),
+            Self::Bedrock => Some("requestMetadata"),
+            Self::Cohere | Self::Ollama => None,
         }
     }
 
@@ -230,27 +275,28 @@ impl Api {
 
     /// True if reasoning comes with something that proves its origin and goes back with it.
     pub fn signs_reasoning(self) -> bool {
-        !matches!(self, Self::OpenAiChat)
+        !matches!(self, Self::OpenAiChat | Self::Cohere | Self::Ollama)
     }
 
     /// Options under which the model reasons.
     pub fn reasoning(self) -> ModelSettings {
         let config = ModelSettings::new();
         match self {
-            Self::OpenAiChat => config,
+            Self::OpenAiChat | Self::Cohere | Self::Ollama => config,
             Self::OpenAi => config.with_reasoning(Reasoning::Effort(Effort::Medium)),
             Self::Anthropic | Self::Bedrock => config.with_reasoning(Reasoning::Budget(2048)),
             Self::Gemini => config.with_reasoning(Reasoning::Effort(Effort::High)),
         }
     }
 
-    /// The type of the error that a wrong key gets.
+    /// The type of the error that a wrong key gets; empty where errors have none.
     pub fn refusal_of_a_key(self) -> &'static str {
         match self {
             Self::OpenAi | Self::OpenAiChat => "invalid_request_error",
             Self::Anthropic => "authentication_error",
             Self::Gemini => "UNAUTHENTICATED",
             Self::Bedrock => "UnrecognizedClientException",
+            Self::Cohere | Self::Ollama => "",
         }
     }
 
@@ -259,6 +305,8 @@ impl Api {
         match self {
             Self::Gemini => "UNAVAILABLE",
             Self::Bedrock => "serviceUnavailableException",
+            // The finish reason; Ollama has words alone.
+            Self::Cohere => "ERROR",
             _ => "overloaded_error",
         }
     }
@@ -288,6 +336,8 @@ impl Api {
             Self::Anthropic => validate_messages(body),
             Self::Gemini => validate_gemini(model, body),
             Self::Bedrock => validate_converse(model, body),
+            Self::Cohere => validate_cohere(body),
+            Self::Ollama => validate_ollama(body),
         }
     }
 
@@ -299,6 +349,8 @@ impl Api {
             Self::Anthropic => attache_conformance::Api::Messages,
             Self::Gemini => attache_conformance::Api::Gemini,
             Self::Bedrock => attache_conformance::Api::Converse,
+            Self::Cohere => attache_conformance::Api::Cohere,
+            Self::Ollama => attache_conformance::Api::Ollama,
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The ground that the tests across crates share: one list of conversations, and the APIs that they are rendered for.
 
-mod any_api;
 mod api;
 mod build;
-mod described;
 pub mod files;
 mod party;
 pub mod real;
@@ -12,8 +10,7 @@ mod scenario;
 mod told;
 pub mod viability;
 
-pub use any_api::{ALL_APIS, AnyApi, Shown};
-pub use api::{APIS, Api, Wire};
+pub use api::{APIS, Api, PDF_APIS, STRICT_APIS, Wire};
 pub use party::Party;
 pub use scenario::{Scenario, scenarios};
 pub use told::{Said, texts_told, told};

@@ -1,13 +1,14 @@
 //! The recorded traffic of real providers, and the codecs that read it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::LazyLock;
 
+use attache::models::Registry;
 use attache_cohere::CohereCodec;
 use attache_conformance::{CassetteIndex, Expectation};
-use attache_openai::{ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
+use attache_openai::{ChatCodec, Profile};
 use attache_transport::Codec;
-use attache_transport::cassette::{Cassette, CassetteError, RecordedResponse};
+use attache_transport::cassette::{Cassette, CassetteError, RecordedCall, RecordedResponse};
 
 use crate::api::APIS;
 
@@ -22,6 +23,8 @@ pub struct Recorded {
     pub name: String,
     /// The protocol, as the index names it.
     pub protocol: String,
+    /// The request.
+    pub request: RecordedCall,
     /// The answer.
     pub response: RecordedResponse,
     /// Its content.
@@ -29,13 +32,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A codec for the answer. Which calls of Responses are for a client depends on the server, which names the folder.
+    /// A codec for the answer. The folder has the name of the server, which tells the profile.
     pub fn codec(&self) -> Option<Box<dyn Codec>> {
+        static REGISTRY: LazyLock<Registry> =
+            LazyLock::new(|| Registry::bundled().with_codec("cohere", "cohere", CohereCodec::new));
         let folder = self.name.split('/').next().unwrap_or_default();
-        match Profiles::bundled().get(folder).filter(|_| self.protocol == "openai-responses") {
-            Some(profile) => Some(Box::new(ResponsesCodec::new(Arc::clone(profile), MODEL))),
-            None => codec(&self.protocol),
-        }
+        REGISTRY.recorded(&self.request, folder).map(|(_, codec)| codec)
     }
 }
 
@@ -43,12 +45,10 @@ impl Recorded {
 pub const PROTOCOLS: [&str; 7] =
     ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock-converse", "ollama", "cohere"];
 
-/// A codec for answers of a protocol, as the server that it is named for gives them.
+/// A codec for answers of a protocol that no server is named for.
 pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
     Some(match protocol {
         "openai-chat" => Box::new(ChatCodec::new(Profile::compatible(MODEL, "http://localhost"), MODEL)),
-        "ollama" => Box::new(OllamaCodec::new(MODEL)),
-        "cohere" => Box::new(CohereCodec::new(MODEL)),
         _ => APIS.into_iter().find(|api| api.name() == protocol)?.codec_of(MODEL),
     })
 }
@@ -73,6 +73,7 @@ pub fn recordings() -> Result<Vec<Recorded>, CassetteError> {
                 found.push(Recorded {
                     name: format!("{}[{at}]", file.file),
                     protocol: protocol.clone(),
+                    request: interaction.request,
                     response: interaction.response,
                     expected: expected.clone(),
                 });

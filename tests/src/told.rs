@@ -24,7 +24,7 @@ pub fn told(api: Api, body: &Value) -> Vec<(usize, Said)> {
     let mut said = Vec::new();
     let instructions = match api {
         Api::OpenAi => body.get("instructions"),
-        Api::OpenAiChat => None,
+        Api::OpenAiChat | Api::Cohere | Api::Ollama => None,
         Api::Anthropic | Api::Bedrock => body.get("system"),
         Api::Gemini => body.pointer("/systemInstruction/parts"),
     };
@@ -35,7 +35,13 @@ pub fn told(api: Api, body: &Value) -> Vec<(usize, Said)> {
     for (at, message) in list(&messages).iter().enumerate() {
         let read = match api {
             Api::OpenAi => item(message),
-            Api::OpenAiChat => chat_message(message),
+            Api::OpenAiChat | Api::Cohere => chat_message(message),
+            // The member must be there; empty it says nothing.
+            Api::Ollama => {
+                let mut said = chat_message(message);
+                said.retain(|said| !matches!(said, Said::Text(_, text) if text.is_empty()));
+                said
+            }
             Api::Anthropic => content(message, "content", anthropic_block),
             Api::Gemini => content(message, "parts", gemini_part),
             Api::Bedrock => content(message, "content", converse_block),
@@ -103,8 +109,11 @@ fn chat_message(message: &Value) -> Vec<Said> {
     let mut all = said(message, "content");
     for call in list(message.get("tool_calls").unwrap_or(&Value::Null)) {
         let function = call.get("function").unwrap_or(&Value::Null);
-        let given = function.get("arguments").and_then(Value::as_str).unwrap_or_default();
-        all.push(Said::Call(string(call, "id"), string(function, "name"), arguments(given)));
+        let given = match function.get("arguments") {
+            Some(Value::String(text)) => arguments(text),
+            given => given.cloned().unwrap_or_default(),
+        };
+        all.push(Said::Call(string(call, "id"), string(function, "name"), given));
     }
     all
 }

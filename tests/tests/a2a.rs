@@ -28,7 +28,7 @@ use attache_core::{
     UserMessage,
 };
 use attache_testkit::{ScriptedModel, Turn};
-use attache_tests::APIS;
+use attache_tests::PDF_APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
 use attache_tests::real::{Listening, Node, Python, script};
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ async fn files_of_an_agent_reach_the_model_on_every_api() {
     for (name, bytes) in [("a.pdf", PDF), ("b.png", PNG), ("c.xlsx", SHEET)] {
         std::fs::write(folder.path().join(name), bytes).unwrap();
     }
-    for api in APIS {
+    for api in PDF_APIS {
         let mock = MockProvider::start().await.unwrap();
         let message = format!("read {}", folder.path().display());
         mock.enqueue(Reply::new().call("call_1", "a2a_leases___ask", json!({"message": message})));

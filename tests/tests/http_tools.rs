@@ -17,7 +17,7 @@ use attache_agent::{MemoryDocumentStore, RunInput};
 use attache_conformance::{MockProvider, Reply};
 use attache_core::tool::DynToolHandler;
 use attache_core::{Arguments, ModelSettings, ToolHandler, ToolSet};
-use attache_tests::APIS;
+use attache_tests::PDF_APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
 use attache_tests::real::{Node, Python};
 use axum::Router;
@@ -74,7 +74,7 @@ async fn files() -> HttpTools {
 // passed on reaches no request to a model, no event and no log
 #[tokio::test]
 async fn files_of_an_endpoint_reach_the_model_on_every_api_and_secrets_do_not() {
-    for api in APIS {
+    for api in PDF_APIS {
         let mock = MockProvider::start().await.unwrap();
         let read = |name: &str| json!({"name": name});
         mock.enqueue(

@@ -24,7 +24,7 @@ use attache_core::{
     Arguments, DocumentSource, Effect, ModelSettings, ResultStatus, ToolContext, ToolError, ToolErrorKind,
     ToolOutput,
 };
-use attache_tests::APIS;
+use attache_tests::PDF_APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
 use attache_tests::real::{Listening, Node, Python, script};
 use serde_json::{Value, json};
@@ -310,7 +310,7 @@ async fn files_of_a_server_reach_the_model_on_every_api() {
     let folder = folder();
     let server = files(folder.path());
     server.connect().await.unwrap();
-    for api in APIS {
+    for api in PDF_APIS {
         let mock = MockProvider::start().await.unwrap();
         mock.enqueue(reads(folder.path()));
         mock.enqueue(Reply::new().text("done"));

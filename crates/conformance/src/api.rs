@@ -20,15 +20,26 @@ pub enum Api {
     Gemini,
     /// Bedrock Converse and ConverseStream, `POST …/model/{id}/converse` and `…/converse-stream`.
     Converse,
+    /// Cohere's chat, version 2, `POST …/v2/chat`.
+    Cohere,
+    /// Ollama's own chat, `POST …/api/chat`.
+    Ollama,
 }
 
 impl Api {
     /// Every API, in the order of declaration.
-    pub const ALL: [Api; 5] =
-        [Api::ChatCompletions, Api::Messages, Api::Responses, Api::Gemini, Api::Converse];
+    pub const ALL: [Api; 7] = [
+        Api::ChatCompletions,
+        Api::Messages,
+        Api::Responses,
+        Api::Gemini,
+        Api::Converse,
+        Api::Cohere,
+        Api::Ollama,
+    ];
 
     /// The name recordings and capability families use: `openai-chat`, `anthropic`, `openai-responses`, `gemini`,
-    /// `bedrock-converse`.
+    /// `bedrock-converse`, `cohere`, `ollama`.
     pub fn as_str(self) -> &'static str {
         match self {
             Api::ChatCompletions => "openai-chat",
@@ -36,6 +47,8 @@ impl Api {
             Api::Responses => "openai-responses",
             Api::Gemini => "gemini",
             Api::Converse => "bedrock-converse",
+            Api::Cohere => "cohere",
+            Api::Ollama => "ollama",
         }
     }
 
@@ -56,6 +69,10 @@ impl Api {
             Some(Api::Gemini)
         } else if converse_model(path).is_some() {
             Some(Api::Converse)
+        } else if path.ends_with("/v2/chat") {
+            Some(Api::Cohere)
+        } else if path.ends_with("/api/chat") {
+            Some(Api::Ollama)
         } else {
             None
         }

@@ -109,6 +109,18 @@ impl Request {
             .header("content-type", "application/json")
     }
 
+    /// A request to Cohere's chat with all the headers it needs.
+    pub(crate) fn cohere(url: &str, body: &Value) -> Self {
+        Self::post(url, "/v2/chat", body.to_string())
+            .header("authorization", "Bearer key-test")
+            .header("content-type", "application/json")
+    }
+
+    /// A request to Ollama's own chat.
+    pub(crate) fn ollama(url: &str, body: &Value) -> Self {
+        Self::post(url, "/api/chat", body.to_string()).header("content-type", "application/json")
+    }
+
     /// A Gemini request with all the headers it needs.
     pub(crate) fn gemini(url: &str, model: &str, stream: bool, body: &Value) -> Self {
         let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };

@@ -21,6 +21,7 @@ mod config;
 mod error;
 mod http;
 mod layer;
+mod recorded;
 mod registry;
 mod uploads;
 

@@ -102,7 +102,8 @@ impl<'a> Sent<'a> {
         }
         let wrong = pages.iter().find_map(|(page, image)| {
             let marker = format!("[page {page} of {total}]");
-            let is_marked = self.texts.contains(&marker);
+            // One API has all texts of a message in one.
+            let is_marked = self.texts.iter().flat_map(|text| text.lines()).any(|line| line == marker);
             self.held(&sha256_hex(image), SeenPlace::User)
                 .or_else(|| (!is_marked).then(|| format!("nothing says {marker}")))
         });

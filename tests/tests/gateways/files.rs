@@ -9,7 +9,7 @@ use attache::{Agent, EndReason};
 use attache_agent::MemoryDocumentStore;
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::ModelSettings;
-use attache_tests::APIS;
+use attache_tests::PDF_APIS;
 use attache_tests::files::{PDF, assert_delivered};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::served::{FILES, Served};
 
 async fn files_reach_every_api(gateway: Gateway) {
     let server = Served::new(&FILES.map(|(name, ..)| name)).await;
-    for api in APIS {
+    for api in PDF_APIS {
         let mock = MockProvider::start().await.unwrap();
         let reply = FILES.iter().enumerate().fold(Reply::new(), |reply, (at, (name, ..))| {
             let (tool, arguments) = gateway.call("files", name);
@@ -65,7 +65,7 @@ async fn files_of_a_folder_reach_every_api() {
 #[tokio::test]
 async fn a_page_that_is_fetched_is_text_and_a_pdf_is_a_document() {
     let server = Served::new(&[]).await;
-    for api in APIS {
+    for api in PDF_APIS {
         let mock = MockProvider::start().await.unwrap();
         let url = |name: &str| json!({"url": server.url(&format!("/calls/{name}"))});
         let private = json!({"url": "http://10.1.2.3/canary"});

@@ -353,7 +353,7 @@ fn recorded_citations() {
                 events.for_each(|event| independent(&event, &mut expected));
             }
         }
-        let codec = codec(&recorded.protocol).unwrap();
+        let codec = recorded.codec().unwrap();
         let status = StatusCode::from_u16(recorded.response.status).unwrap();
         let message = replay(&*codec, status, &recorded.response.headers, [body.clone()]).completion.message;
         let answer = message.text();

@@ -52,8 +52,14 @@ async fn a_summary_stands_behind_the_prompt_on_every_api() {
         let body = body(api, &request);
         api.judge(&body).unwrap_or_else(|violation| panic!("{}: {violation:?}\n{body:#}", api.name()));
         let (place, text) = match api {
+            // It has one turn of the system.
+            Api::Cohere => {
+                let system = json!({"role": "system", "content": format!("{PROMPT}\n\n{RECORD}")});
+                assert_eq!(body["messages"][0], system, "{body:#}");
+                continue;
+            }
             Api::OpenAi => ("/input", "content"),
-            Api::OpenAiChat => ("/messages", "content"),
+            Api::OpenAiChat | Api::Ollama => ("/messages", "content"),
             Api::Anthropic | Api::Bedrock => ("/system", "text"),
             Api::Gemini => ("/systemInstruction/parts", "text"),
         };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use attache_conformance::{SeenPlace, sha256_hex};
+use attache_conformance::{SeenPlace, seen_documents, sha256_hex};
 use attache_core::capability::{Place, ReasoningExcludes};
 use attache_core::message::Routed;
 use attache_core::{
@@ -13,7 +13,7 @@ use attache_core::{
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{DocumentOutcome, Materials, RouteOptions, Routing, route};
-use attache_tests::{ALL_APIS, AnyApi};
+use attache_tests::{APIS, Api};
 use serde_json::{Value, json};
 
 /// One of each kind, with the least that its type is known by.
@@ -59,7 +59,7 @@ fn window(place: Place, document: &Document) -> Vec<Arc<Message>> {
 }
 
 /// Models that stand for the rows of an API, each under its own row.
-fn models(api: AnyApi) -> Vec<(String, ModelCapabilities)> {
+fn models(api: Api) -> Vec<(String, ModelCapabilities)> {
     let (matrix, family) = (api.matrix(), api.capabilities().family);
     let names = matrix.patterns(&family).into_iter().map(|pattern| {
         let inner = pattern.trim_matches('*').trim_end_matches(['-', '.']);
@@ -82,12 +82,12 @@ fn always_excludes_tools(row: &ModelCapabilities) -> bool {
     row.reasons_unasked && row.reasoning_excludes(ReasoningExcludes::Tools)
 }
 
-fn rendered(api: AnyApi, model: &str, routing: &Routing, tools: &Arc<ToolSet>) -> Result<Value, String> {
+fn rendered(api: Api, model: &str, routing: &Routing, tools: &Arc<ToolSet>) -> Result<Value, String> {
     encoded(api, model, routing.messages.clone(), tools)
 }
 
 fn encoded(
-    api: AnyApi,
+    api: Api,
     model: &str,
     messages: Vec<Arc<Message>>,
     tools: &Arc<ToolSet>,
@@ -112,7 +112,7 @@ fn emitters_write_every_declared_media_type_and_nothing_else() {
     let tool = ToolDefinition::new("find", "Finds", json!({ "type": "object", "properties": {} }));
     let offered = Arc::new(ToolSet::new([tool]).unwrap());
     let (mut checked, mut misses) = (0, Vec::new());
-    for api in ALL_APIS {
+    for api in APIS {
         for (model, row) in models(api) {
             for place in [Place::User, Place::ToolResult, Place::FailedResult] {
                 if place != Place::User && !row.tools {
@@ -153,8 +153,7 @@ fn emitters_write_every_declared_media_type_and_nothing_else() {
                     let written = body.to_string();
                     let holds = |text: &str| written.contains(text.trim_matches(['"', '\\']));
                     let shown_as_text = media.kind() == MediaKind::Text && (holds(&text) || holds(&twice));
-                    let native: Vec<SeenPlace> = api
-                        .shown(&body)
+                    let native: Vec<SeenPlace> = seen_documents(api.conformance(), &body)
                         .into_iter()
                         .filter(|seen| seen.sha256.as_deref() == Some(sha256_hex(&bytes).as_str()))
                         .map(|seen| seen.place)
@@ -207,7 +206,7 @@ fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {
     let tool = ToolDefinition::new("find", "Finds", json!({ "type": "object", "properties": {} }));
     let offered = Arc::new(ToolSet::new([tool]).unwrap());
     let (mut written, mut refused, mut misses) = (0, 0, Vec::new());
-    for api in ALL_APIS {
+    for api in APIS {
         for (model, row) in models(api) {
             for place in [Place::User, Place::ToolResult, Place::FailedResult] {
                 if place != Place::User && !row.tools {
@@ -227,7 +226,7 @@ fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {
                         (true, Ok(body)) => {
                             let wanted =
                                 if place == Place::User { SeenPlace::User } else { SeenPlace::ToolResult };
-                            let seen = api.shown(&body);
+                            let seen = seen_documents(api.conformance(), &body);
                             let there = seen.iter().any(|seen| {
                                 seen.place == wanted && seen.reference.as_deref() == Some(url.as_str())
                             });

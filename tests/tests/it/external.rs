@@ -11,7 +11,7 @@ use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::fetcher::{FetchError, Fetched, Fetcher};
 use attache_core::{BoxFuture, DocumentId, DocumentStore, ModelSettings};
 use attache_documents::{ExternalDocuments, RouteOptions, RoutingReport};
-use attache_tests::{APIS, Api};
+use attache_tests::{Api, PDF_APIS};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -123,7 +123,7 @@ fn inside() -> GuardedFetcher {
 
 #[tokio::test]
 async fn a_fetched_document_reaches_each_model_and_a_resumed_run_sends_the_same() {
-    for api in APIS {
+    for api in PDF_APIS {
         let (url, served) = archive().await;
         let (mock, setting) = (MockProvider::start().await.unwrap(), Setting::new());
         script(&mock);
@@ -183,7 +183,7 @@ async fn an_address_that_leads_inside_is_a_note() {
 #[tokio::test]
 async fn addresses_are_passed_to_providers_that_fetch() {
     const PUBLIC: &str = "https://files.example/d/17?sig=canary";
-    for api in APIS {
+    for api in PDF_APIS {
         let (mock, setting) = (MockProvider::start().await.unwrap(), Setting::new());
         script(&mock);
         let (outcome, reports) = run(api, &mock, PUBLIC, &setting, None, ExternalDocuments::PassUrl).await;

@@ -133,7 +133,7 @@ async fn text_and_calls_of_one_reply_go_back_as_they_came() {
                     "{name}: one message for the calls, one for the results"
                 );
             }
-            Api::OpenAiChat => {
+            Api::OpenAiChat | Api::Cohere | Api::Ollama => {
                 assert!(
                     places[0] == places[1] && places[1] == places[2],
                     "{name}: one message for the calls"

@@ -5,7 +5,7 @@ use attache::tools::ReadDocument;
 use attache::{Agent, Document, DocumentRef, Outcome, ToolContext, ToolError, tool};
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{DocumentId, Message, ModelSettings};
-use attache_tests::APIS;
+use attache_tests::PDF_APIS;
 use serde_json::json;
 
 const LEASE: &[u8] = b"%PDF-1.4\n% the lease\n";
@@ -49,7 +49,7 @@ fn texts(outcome: &Outcome) -> Vec<String> {
 
 #[tokio::test]
 async fn documents_that_a_model_names() {
-    for api in APIS {
+    for api in PDF_APIS {
         let mut told = Vec::new();
         for whole in [false, true] {
             let mock = MockProvider::start().await.unwrap();

@@ -59,8 +59,9 @@ async fn handles_are_swapped_by_value() {
 fn keys_are_checked_and_never_shown() {
     use attache_anthropic::MessagesCodec;
     use attache_bedrock::ConverseCodec;
+    use attache_cohere::CohereCodec;
     use attache_gemini::GenerateCodec;
-    use attache_openai::{ChatCodec, ResponsesCodec};
+    use attache_openai::{ChatCodec, OllamaCodec, ResponsesCodec};
     use attache_transport::Codec;
 
     fn tried<C: Codec>(codec: impl Fn() -> C) {
@@ -81,6 +82,8 @@ fn keys_are_checked_and_never_shown() {
             Api::Anthropic => tried(|| MessagesCodec::from(name)),
             Api::Gemini => tried(|| GenerateCodec::from(name)),
             Api::Bedrock => tried(|| ConverseCodec::new(name).with_region("us-east-1")),
+            Api::Cohere => tried(|| CohereCodec::new(name)),
+            Api::Ollama => tried(|| OllamaCodec::new(name)),
         }
     }
 }
@@ -187,6 +190,7 @@ async fn options_change_for_the_next_request_only() {
                 "/max_tokens",
                 "/generationConfig/maxOutputTokens",
                 "/inferenceConfig/maxTokens",
+                "/options/num_predict",
             ];
             places.iter().find_map(|place| body.pointer(place)).cloned()
         };
@@ -339,15 +343,15 @@ async fn calls_are_rebuilt_from_their_deltas() {
     for party in Party::all() {
         for whole in [false, true] {
             let (mock, model) = model(party).await;
-            // Gemini and Converse send no arguments that are not an object.
+            // Gemini, Converse and Ollama send no arguments that are not an object.
             let pieces = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
             let mut reply = Reply::new()
                 .text("I look.")
                 .call("call00001", "find", json!({"query": "ä \"quoted\" 🦀\n"}))
                 .call("call00002", "read", json!({}))
                 .call_pieces("call00003", "find", pieces(r#"{"query": "piece by piece"}"#));
-            let breaks =
-                !(matches!(party.api, Api::Gemini | Api::Bedrock) || whole && party.api == Api::Anthropic);
+            let breaks = !(matches!(party.api, Api::Gemini | Api::Bedrock | Api::Ollama)
+                || whole && party.api == Api::Anthropic);
             if breaks {
                 reply = reply.call_pieces("call00004", "read", [r#"{"query": oops}"#]);
                 reply = reply.call_pieces("call00005", "find", [""]);

@@ -18,7 +18,7 @@ use attache_core::{
 };
 use attache_gemini::Gemini;
 use attache_openai::{OpenAi, OpenAiChat};
-use attache_tests::{APIS, Api};
+use attache_tests::{Api, PDF_APIS};
 use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy, Timeouts, Uploads};
 use http::Method;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn model_with(
         Api::OpenAiChat => made(OpenAiChat::new(name, key).unwrap(), at("/v1"), uploads, config),
         Api::Anthropic => made(Anthropic::new(name, key).unwrap(), at(""), uploads, config),
         Api::Gemini => made(Gemini::new(name, key).unwrap(), at(""), uploads, config),
-        Api::Bedrock => panic!("it keeps no files"),
+        Api::Bedrock | Api::Cohere | Api::Ollama => panic!("it keeps no files"),
     }
 }
 
@@ -553,7 +553,7 @@ async fn files_of_the_caller_are_named_without_the_switch() {
 
 #[test]
 fn a_model_that_uploads_says_so() {
-    for api in APIS {
+    for api in PDF_APIS {
         let document = pdf("a.pdf", 20_000);
         let takes = |uploads: Option<Uploads>| {
             // No mock is asked: the address is of no account.
@@ -567,6 +567,7 @@ fn a_model_that_uploads_says_so() {
                     let codec = attache_bedrock::ConverseCodec::new(api.model()).with_region("us-east-1");
                     capabilities(attache_bedrock::Bedrock::new(codec, "k").unwrap(), url, uploads)
                 }
+                Api::Cohere | Api::Ollama => panic!("they read no PDFs"),
             };
             capabilities.uploads(Place::User, document.media_type(), 20_000)
         };

@@ -7,66 +7,182 @@ use attache_tests::viability::{fixtures, parties, table, viability};
 
 /// Cells as the providers' documentation has them: written down by hand, so that a wrong row of the capability table,
 /// which decides what is sent and what is expected, is not proof of itself. The APIs stand in the order of `parties`.
-const DOCUMENTED: [(&str, &str, [&str; 7]); 15] = [
-    // A file in a prompt: openai.md B.2 and A.2, anthropic.md 4, gemini.md 12, bedrock.md 3; deepseek: openai.md C.1.
-    ("single", "user", ["native", "native", "native", "native", "native", "error", "error"]),
-    // Messages of the role `tool` are text in Chat Completions; all others take files in results.
+const DOCUMENTED: [(&str, &str, [&str; 9]); 15] = [
+    // A file in a prompt: openai.md B.2 and A.2, anthropic.md 4, gemini.md 12, bedrock.md 3; none: cohere.md 3,
+    // openai.md C.1 and C.13.
+    (
+        "single",
+        "user",
+        ["native", "native", "native", "native", "native", "error", "error", "error", "error"],
+    ),
+    // Messages of the role `tool` are text in Chat Completions, and in the APIs of Cohere and Ollama, whose models read no
+    // PDF: cohere.md 3, openai.md C.13. All others take files in results.
     (
         "single",
         "tool_result",
-        ["native", "synthetic", "native", "native", "native", "converted", "converted"],
+        [
+            "native",
+            "synthetic",
+            "native",
+            "native",
+            "native",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+        ],
     ),
     // Bedrock's 4.5 MB hold for no PDF of Claude 4 and later: bedrock.md 10.
-    ("heavy_pdf", "user", ["native", "native", "native", "native", "native", "error", "error"]),
+    (
+        "heavy_pdf",
+        "user",
+        ["native", "native", "native", "native", "native", "error", "error", "error", "error"],
+    ),
     // 100 pages with a window of 200,000 tokens for Claude, wherever it runs; 1,000 for Gemini.
-    ("pages_200", "user", ["native", "native", "error", "native", "error", "error", "error"]),
+    (
+        "pages_200",
+        "user",
+        ["native", "native", "error", "native", "error", "error", "error", "error", "error"],
+    ),
     (
         "pages_200",
         "tool_result",
-        ["reencoded", "reencoded", "reencoded", "native", "reencoded", "converted", "converted"],
+        [
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "native",
+            "reencoded",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+        ],
     ),
     // 8,000 pixels on a side for Claude, wherever it runs; others scale by themselves.
-    ("image_8k", "user", ["native", "native", "reencoded", "native", "reencoded", "error", "native"]),
+    (
+        "image_8k",
+        "user",
+        ["native", "native", "reencoded", "native", "reencoded", "native", "native", "error", "native"],
+    ),
     (
         "image_8k",
         "tool_result",
-        ["native", "synthetic", "reencoded", "native", "reencoded", "note", "synthetic"],
+        [
+            "native",
+            "synthetic",
+            "reencoded",
+            "native",
+            "reencoded",
+            "synthetic",
+            "synthetic",
+            "note",
+            "synthetic",
+        ],
     ),
     // xAI's Grok takes PNG and JPEG, and nothing else: openai.md C.8.
-    ("scan", "user", ["native", "native", "native", "native", "native", "error", "rendered"]),
-    ("scan", "tool_result", ["native", "synthetic", "native", "native", "native", "note", "rendered"]),
+    (
+        "scan",
+        "user",
+        ["native", "native", "native", "native", "native", "rendered", "rendered", "error", "rendered"],
+    ),
+    (
+        "scan",
+        "tool_result",
+        ["native", "synthetic", "native", "native", "native", "rendered", "rendered", "note", "rendered"],
+    ),
     (
         "mixed_pdf",
         "tool_result",
-        ["native", "synthetic", "native", "native", "native", "converted", "rendered"],
+        [
+            "native",
+            "synthetic",
+            "native",
+            "native",
+            "native",
+            "rendered",
+            "rendered",
+            "converted",
+            "rendered",
+        ],
     ),
     (
         "table_with_gaps",
         "tool_result",
-        ["native", "synthetic", "native", "native", "native", "converted", "converted"],
+        [
+            "native",
+            "synthetic",
+            "native",
+            "native",
+            "native",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+        ],
     ),
     (
         "old_office",
         "tool_result",
-        ["converted", "converted", "converted", "converted", "converted", "converted", "converted"],
+        [
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+            "converted",
+        ],
     ),
     // No more than 20 images on Claude if one has more than 2,000 pixels on a side: anthropic.md 4. No more than 20 at
-    // all on Bedrock: bedrock.md 10.
+    // all on Bedrock and Cohere: bedrock.md 10, cohere.md 4.
     (
         "screenshots_25",
         "user",
-        ["native", "native", "reencoded", "native", "native + error", "error", "native"],
+        [
+            "native",
+            "native",
+            "reencoded",
+            "native",
+            "native + error",
+            "native + error",
+            "native",
+            "error",
+            "native",
+        ],
     ),
     // No API takes BMP.
     (
         "other_image",
         "user",
-        ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "error", "reencoded"],
+        [
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "error",
+            "reencoded",
+        ],
     ),
     (
         "other_image",
         "tool_result",
-        ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "note", "reencoded"],
+        [
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "reencoded",
+            "note",
+            "reencoded",
+        ],
     ),
 ];
 

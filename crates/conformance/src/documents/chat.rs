@@ -15,7 +15,7 @@ pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {
     found
 }
 
-fn document(part: &Value) -> Option<SeenDocument> {
+pub(super) fn document(part: &Value) -> Option<SeenDocument> {
     let kind = text_of(part, "type");
     let spec = part.get(kind)?;
     match kind {

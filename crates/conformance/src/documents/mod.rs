@@ -1,10 +1,12 @@
 //! The documents in a request, decoded as the provider would see them (C33).
 
 mod chat;
+mod cohere;
 mod converse;
 mod gemini;
 mod label;
 mod messages;
+mod ollama;
 mod parts;
 mod responses;
 mod seen;
@@ -31,5 +33,7 @@ pub fn seen_documents(api: Api, body: &Value) -> Vec<SeenDocument> {
         Api::Responses => responses::documents(list("input")),
         Api::Gemini => gemini::documents(body),
         Api::Converse => converse::documents(list("messages")),
+        Api::Cohere => cohere::documents(list("messages")),
+        Api::Ollama => ollama::documents(list("messages")),
     }
 }

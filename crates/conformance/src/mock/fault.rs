@@ -68,7 +68,7 @@ impl Reply {
     }
 
     /// Leaves out the event that ends a stream: `[DONE]`, `message_stop`, `response.completed`, Gemini's chunk with
-    /// the finish reason, Converse's `messageStop` with the metadata behind it.
+    /// the finish reason, Converse's `messageStop` with the metadata behind it, Cohere's `message-end`, Ollama's last line.
     #[must_use]
     pub fn without_terminator(mut self) -> Self {
         self.delivery.no_terminator = true;
@@ -97,7 +97,7 @@ impl Reply {
     }
 
     /// Ends a stream with an error event in the API's shape instead of the event that has that index. `kind` is
-    /// its type, its `code` in Responses, its `status` in Gemini. In Converse it is a frame of the message type
+    /// its type, its `code` in Responses, its `status` in Gemini, the finish reason in Cohere; Ollama has none. In Converse it is a frame of the message type
     /// `exception`, such as `throttlingException`.
     #[must_use]
     pub fn error_event(mut self, index: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {

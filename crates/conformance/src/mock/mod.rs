@@ -2,6 +2,7 @@
 
 mod answer;
 mod chat;
+mod cohere;
 mod compatible;
 mod converse;
 mod credentials;
@@ -10,6 +11,7 @@ mod fault;
 mod files;
 pub(crate) mod gemini;
 mod messages;
+mod ollama;
 mod record;
 mod reply;
 mod responses;
@@ -32,12 +34,14 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use self::chat::{validate_chat, validate_chat_with};
+pub use self::cohere::validate_cohere;
 pub use self::compatible::Server;
 pub use self::converse::{event_frame, validate_converse, validate_converse_with};
 pub use self::delivery::Writes;
 pub use self::files::StoredFile;
 pub use self::gemini::{validate_gemini, validate_gemini_with};
 pub use self::messages::{validate_messages, validate_messages_with};
+pub use self::ollama::validate_ollama;
 pub use self::record::{RecordedRequest, ResponseState};
 pub use self::reply::{Finish, Reply, ReplyUsage};
 pub use self::responses::{validate_responses, validate_responses_with};

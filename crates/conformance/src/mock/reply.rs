@@ -85,7 +85,8 @@ pub enum Finish {
     Length,
     /// `tool_calls`, `tool_use`, `completed`, `STOP`: the default with tool calls.
     ToolCalls,
-    /// `content_filter`, `refusal`, `incomplete` by `content_filter`, `SAFETY`, `content_filtered`.
+    /// `content_filter`, `refusal`, `incomplete` by `content_filter`, `SAFETY`, `content_filtered`. Neither Cohere
+    /// nor Ollama filters, refuses or pauses.
     ContentFilter,
     /// `stop`, `refusal`, `completed`: Chat Completions and Responses say so by the refusal itself; Gemini has no
     /// such thing.
@@ -418,6 +419,28 @@ impl Reply {
     pub fn ignoring_stream(mut self) -> Self {
         self.ignores_stream = true;
         self
+    }
+
+    /// The choice of an API that answers with one message of texts, thinking and calls; refuses what it cannot say.
+    pub(crate) fn plain_choice(&self, api: &str) -> Result<&ChoiceScript, String> {
+        let [choice] = self.choices.as_slice() else {
+            return Err(format!("{api} answers with one message"));
+        };
+        let what = choice.parts.iter().find_map(|part| match part {
+            Part::RedactedThinking(_) => Some("redacted thinking"),
+            Part::Thinking { signature: Some(_), .. } => Some("thinking with a signature"),
+            Part::Refusal(_) => Some("refusals"),
+            Part::Block(_) => Some("blocks of other kinds"),
+            _ => None,
+        });
+        let ends = match choice.finish {
+            Some(Finish::ContentFilter | Finish::Refusal | Finish::Pause) => Some("such an end"),
+            _ => None,
+        };
+        match what.or(ends) {
+            Some(what) => Err(format!("{api} has no {what}")),
+            None => Ok(choice),
+        }
     }
 
     fn part(mut self, part: Part) -> Self {

@@ -8,7 +8,7 @@ use super::files::Files;
 use super::record::RecordedRequest;
 use super::reply::{ChoiceScript, Reply, ReplyBody};
 use super::rules::{Rules, Violation};
-use super::{chat, converse, gemini, messages, responses};
+use super::{chat, cohere, converse, gemini, messages, ollama, responses};
 use crate::api::Api;
 
 const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
@@ -32,6 +32,12 @@ pub(crate) fn judge(
             rules.clone()
         }
         Api::Converse => return converse::judge(request, rules),
+        Api::Cohere => {
+            cohere::check_headers(&request.headers, rules)?;
+            rules.clone()
+        }
+        // It listens at home, where nobody needs a key. (openai.md C.13)
+        Api::Ollama => rules.clone(),
     };
     request.check_content_type()?;
     if api == Api::Messages && request.body.len() > messages::MAX_REQUEST_BYTES {
@@ -48,6 +54,8 @@ pub(crate) fn judge(
             gemini::validate_gemini_with(gemini::resource(request.uri.path()), body, &rules)?;
             caches.check_use(request)?;
         }
+        Api::Cohere => cohere::validate_cohere(body)?,
+        Api::Ollama => ollama::validate_ollama(body)?,
         // Judged as a whole above.
         Api::Converse => {}
     }
@@ -107,10 +115,14 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
                 }
                 (Api::Gemini, false) => return Ok(Rendered::json(200, &gemini::render(reply, request)?)),
                 (Api::Converse, false) => return Ok(Rendered::json(200, &converse::render(reply, request)?)),
+                (Api::Cohere, false) => return Ok(Rendered::json(200, &cohere::render(reply, request)?)),
+                (Api::Ollama, false) => return Ok(Rendered::json(200, &ollama::render(reply, request)?)),
                 (Api::ChatCompletions, true) => chat::render_stream(reply, request, terminated)?,
                 (Api::Messages, true) => messages::render_stream(reply, request, terminated)?,
                 (Api::Responses, true) => responses::render_stream(reply, request, terminated)?,
                 (Api::Converse, true) => converse::render_stream(reply, request, terminated)?,
+                (Api::Cohere, true) => cohere::render_stream(reply, request, terminated)?,
+                (Api::Ollama, true) => ollama::render_stream(reply, request, terminated)?,
                 (Api::Gemini, true) if gemini::wants_events(request) => {
                     gemini::render_stream(reply, request, terminated)?
                 }
@@ -122,7 +134,11 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
             reply.delivery.insert_into(&mut events, |at, kind, message| {
                 error_event(api, at, kind, message, request.index)
             });
-            let content_type = if api == Api::Converse { converse::EVENT_STREAM } else { EVENT_STREAM };
+            let content_type = match api {
+                Api::Converse => converse::EVENT_STREAM,
+                Api::Ollama => ollama::LINES,
+                _ => EVENT_STREAM,
+            };
             Ok(Rendered::new(200, content_type, events))
         }
     }
@@ -149,6 +165,8 @@ pub(crate) fn error(api: Api, answer: &ErrorAnswer<'_>, request: &RecordedReques
         Api::Gemini if request.wants_stream() => Value::Array(vec![gemini::error_body(answer)]),
         Api::Gemini => gemini::error_body(answer),
         Api::Converse => return converse::error(answer),
+        Api::Cohere => cohere::error_body(answer, request.index),
+        Api::Ollama => ollama::error_body(answer),
     };
     Rendered::json(answer.status, &body)
 }
@@ -163,6 +181,8 @@ fn error_event(api: Api, at: usize, kind: &str, message: &str, index: usize) -> 
         Api::Responses => responses::error_event(&answer, at),
         Api::Gemini => gemini::error_event(kind, message),
         Api::Converse => converse::error_event(kind, message),
+        Api::Cohere => cohere::error_event(kind, message),
+        Api::Ollama => ollama::line(&ollama::error_body(&answer)),
     }
 }
 
@@ -171,7 +191,7 @@ pub(crate) fn request_id_header(api: Api) -> Option<&'static str> {
     match api {
         Api::ChatCompletions | Api::Responses => Some("x-request-id"),
         Api::Messages => Some("request-id"),
-        Api::Gemini => None,
+        Api::Gemini | Api::Cohere | Api::Ollama => None,
         Api::Converse => Some("x-amzn-requestid"),
     }
 }

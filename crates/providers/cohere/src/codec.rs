@@ -33,7 +33,7 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, CohereCodec>;
 ///
 /// Of a reply, unknown events and finish reasons are no errors. A reply without text and calls ends in
 /// [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error is the
-/// caller's policy. One that failed before it said anything is an error that may be retried.
+/// caller's policy. One whose end says that it failed is an error, which may be retried before anything was said.
 ///
 /// ```
 /// use attache_cohere::CohereCodec;

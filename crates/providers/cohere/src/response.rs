@@ -230,20 +230,15 @@ impl Reply {
         if self.calls.len() > MAX_CALLS { too_many("tool calls") } else { Ok(()) }
     }
 
-    /// The error of a reply that failed before it said anything, where only its end says so.
-    pub(crate) fn failed_silently(&self) -> Result<(), ProviderError> {
+    /// The error of a reply whose end says that it failed, in words that may hold anything.
+    pub(crate) fn failed(&self) -> Result<(), ProviderError> {
         let word = self.finish.as_deref().unwrap_or_default();
-        let says =
-            |block: &Block| matches!(&block.content, Content::Text { text, .. } if !text.trim().is_empty());
-        if finish_reason(word) != FinishReason::Error
-            || !self.calls.is_empty()
-            || self.blocks.iter().any(says)
-        {
+        if finish_reason(word) != FinishReason::Error {
             return Ok(());
         }
         let kind = if word == "TIMEOUT" { ErrorKind::Timeout } else { ErrorKind::Overloaded };
         let why = self.problem.as_deref().unwrap_or(word);
-        let text = format!("the provider gave up before it answered: {}", why.trim_end_matches('.'));
+        let text = format!("the provider gave up: {}", why.trim_end_matches('.'));
         Err(ProviderError::new(kind, text).with_code(word.to_owned()))
     }
 
@@ -253,8 +248,7 @@ impl Reply {
         let this = std::mem::replace(self, Self::new(self.reading.clone()));
         let word = this.finish.filter(|word| !word.is_empty());
         let reason = word.as_deref().map_or(FinishReason::Stop, finish_reason);
-        let cut =
-            cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error);
+        let cut = cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
         let reading = this.reading;
         let tag = |raw: Box<RawValue>| reading.tag(raw);
         let opaque = |kind: &str, raw: Box<RawValue>| AssistantPart::Opaque(OpaquePart::new(kind, tag(raw)));
@@ -295,7 +289,7 @@ impl Reply {
 
         let mut message = AssistantMessage::new(parts);
         self::citations::read(&mut message);
-        message.metadata = metadata(&this.logprobs, this.problem);
+        message.metadata = metadata(&this.logprobs);
         let reason = reason.for_message(message.has_tool_calls());
         let usage = this.usage.as_deref().map_or_else(Usage::default, normalised);
         let mut completion = Completion::new(message, reason, usage);
@@ -323,16 +317,12 @@ fn raw<T: Serialize + ?Sized>(value: &T) -> Option<Box<RawValue>> {
 }
 
 /// Facts that have no place in a message, and are of use to applications alone.
-fn metadata(logprobs: &[Box<RawValue>], problem: Option<String>) -> Metadata {
-    let mut metadata = Metadata::new();
-    if !logprobs.is_empty() {
-        let values = logprobs.iter().filter_map(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-        metadata = metadata.with("logprobs", values.collect::<Vec<_>>());
+fn metadata(logprobs: &[Box<RawValue>]) -> Metadata {
+    if logprobs.is_empty() {
+        return Metadata::new();
     }
-    match problem {
-        Some(problem) => metadata.with("error", problem),
-        None => metadata,
-    }
+    let values = logprobs.iter().filter_map(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    Metadata::new().with("logprobs", values.collect::<Vec<_>>())
 }
 
 /// The meaning of a finish reason (cohere.md 6). Unknown ones are kept in the provider's word.

@@ -136,7 +136,7 @@ impl Events {
     }
 
     fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.reply.failed_silently()?;
+        self.reply.failed()?;
         out.done(self.reply.finish(false));
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod api;
 mod codec;
+mod error;
 mod models;
 mod request;
 mod response;

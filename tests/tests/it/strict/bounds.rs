@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_conformance::{MockProvider, Reply};
 use attache_core::{ModelSettings, ToolDefinition, ToolSet, Transcript};
-use attache_tests::{APIS, Api};
+use attache_tests::{Api, STRICT_APIS};
 use serde_json::{Value, json};
 
 use super::{asking, format, model, tool_in};
@@ -12,7 +12,7 @@ use super::{asking, format, model, tool_in};
 // anthropic.md 6: at most 20 strict tools
 #[tokio::test]
 async fn more_strict_tools_than_an_api_takes_are_sent_without() {
-    for api in APIS {
+    for api in STRICT_APIS {
         let mock = MockProvider::start().await.unwrap();
         mock.respond_with(|_| Reply::new().text("ok"));
         let tools = (0..25).map(|at| {

@@ -94,6 +94,24 @@ fn check_tool<'v>(tool: &'v Value, path: &Path<'_>, rules: &Rules) -> Result<&'v
     Ok(name)
 }
 
+/// A function as servers take it that imitate OpenAI's form: its schema has an object at its root.
+pub(crate) fn check_plain(tool: &Value, path: &Path<'_>) -> Check {
+    let tool = object(tool, path)?;
+    only(tool, &["type", "function"], path)?;
+    one_of(tool.get("type").ok_or_else(|| missing(&path.key("type")))?, &["function"], &path.key("type"))?;
+    let path = path.key("function");
+    let spec = object(tool.get("function").ok_or_else(|| missing(&path))?, &path)?;
+    only(spec, &["name", "description", "parameters"], &path)?;
+    let name = check_name(spec, &path)?;
+    optional_string(spec, "description", &path)?;
+    let path = path.key("parameters");
+    let parameters = object(spec.get("parameters").ok_or_else(|| missing(&path))?, &path)?;
+    schema::check_root(parameters).map_err(|problem| {
+        let message = format!("Invalid schema for function '{name}': {problem}");
+        invalid(&path, "invalid_function_parameters", message)
+    })
+}
+
 /// A function name: `^[A-Za-z0-9_-]{1,64}$`.
 pub(crate) fn check_name<'v>(spec: &'v Map<String, Value>, path: &Path<'_>) -> Result<&'v str, Violation> {
     let name = string(spec, "name", path)?;

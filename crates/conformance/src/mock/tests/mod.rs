@@ -4,6 +4,7 @@ mod caches;
 mod faults;
 mod files;
 mod openai_and_google;
+mod recordings;
 mod requests;
 
 use serde_json::{Value, json};

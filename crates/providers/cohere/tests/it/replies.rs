@@ -148,8 +148,6 @@ fn finish_reasons() {
         ("ERROR_LIMIT", FinishReason::Length),
         ("TOOL_CALL", FinishReason::Stop),
         ("ERROR_TOXIC", FinishReason::ContentFilter),
-        ("ERROR", FinishReason::Error),
-        ("TIMEOUT", FinishReason::Error),
         ("A_NEW_ONE", FinishReason::Other("A_NEW_ONE".to_owned())),
     ] {
         assert_eq!(ends(word), reason, "{word}");
@@ -159,7 +157,7 @@ fn finish_reasons() {
     assert_eq!((done.finish_reason, done.raw_finish_reason), (FinishReason::Stop, None));
 }
 
-// A reply that failed before it said anything is an error, one that broke off is a reply.
+// A reply whose end says that it failed is an error, with what had come.
 #[test]
 fn failures_while_generating() {
     let failed = |reason: &str, error: &str| json!({"type": "message-end", "delta": {"finish_reason": reason, "error": error}});
@@ -168,15 +166,16 @@ fn failures_while_generating() {
         (error.kind(), error.is_retryable(), error.code()),
         (ErrorKind::Overloaded, true, Some("ERROR"))
     );
-    assert_eq!(error.message(), "the provider gave up before it answered: Internal failure");
+    assert_eq!(error.message(), "the provider gave up: Internal failure");
     assert_eq!(failure(&sse(&[failed("TIMEOUT", "")])).kind(), ErrorKind::Timeout);
     let whole = json!({"finish_reason": "TIMEOUT", "message": {"role": "assistant"}});
     assert_eq!(failure(&whole.to_string()).kind(), ErrorKind::Timeout);
 
     let text = piece("content-delta", 0, &json!({"content": {"text": "a"}}));
-    let done = reply(&sse(&[text, failed("ERROR", "broke off")]));
-    assert_eq!((done.finish_reason, done.message.text()), (FinishReason::Error, "a".to_owned()));
-    assert_eq!(done.message.metadata.get("error"), Some(&json!("broke off")));
+    let replay = decode(&sse(&[text, failed("ERROR", "broke off")]));
+    let error = replay.error.unwrap();
+    assert_eq!((error.message(), error.is_after_output()), ("the provider gave up: broke off", true));
+    assert_eq!(replay.completion.message.text(), "a");
 }
 
 // A call that the limit cut is never executed (P24).

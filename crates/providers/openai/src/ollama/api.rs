@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use attache_core::capability::Matrix;
 use attache_core::tool::SchemaReport;
-use attache_core::{Degradation, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
+use attache_core::{Degradation, ModelCapabilities, ModelSettings, ToolSet};
 use attache_transport::{
-    Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, ModelApi,
-    note_made_documents,
+    Ask, Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ModelApi, note_made_documents,
 };
 
 use super::codec::OllamaCodec;
+use super::error::read;
 use super::response::Reply;
 use super::stream::Lines;
-use crate::error::{self, Result};
+use crate::error::Result;
 use crate::profile::ToolSchemas;
 use crate::request::tools::check;
 
@@ -63,19 +63,10 @@ impl Codec for OllamaCodec {
     }
 
     fn error_reader(&self) -> ErrorReader {
-        read_error
+        read
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
         Some(self)
     }
-}
-
-/// Ollama says in words what a model cannot do.
-fn read_error(response: &ErrorResponse) -> ProviderError {
-    let common = error::read(response);
-    if common.message().contains("does not support") {
-        return response.error(attache_core::ErrorKind::Unsupported, common.message());
-    }
-    common
 }

@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use self::wire::{Call, Line};
-use crate::error::{self, Result, is_set, too_many};
+use super::error::failed;
+use crate::error::{Result, is_set, too_many};
 use crate::response::{LOGPROBS, MAX_CALLS, finish_reason};
 
 /// A reply, assembled from its lines.
@@ -37,7 +38,7 @@ impl Reply {
 
     pub(super) fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<()> {
         if is_set(line.error) {
-            return Err(error::reported(json));
+            return Err(failed(json));
         }
         self.seen |= line.message.0.is_some() || line.is_last();
         if self.model.is_none() {
@@ -69,7 +70,9 @@ impl Reply {
         }
         if line.is_last() {
             self.finish = line.done_reason.get().map(str::to_owned);
-            self.usage = Usage::new(line.prompt_eval_count.0, line.eval_count.0).with_raw(counts(json));
+            self.usage = Usage::new(line.prompt_eval_count.0, line.eval_count.0)
+                .with_cached_tokens(line.prompt_eval_cached_count.0)
+                .with_raw(counts(json));
             let completion = self.completion();
             out.done(completion);
         }

@@ -37,7 +37,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Takes a line; `last` says that nothing follows.
+    /// Takes a line; `last` says that nothing follows. One that is torn there is the cut of a stream, if others came
+    /// before: the first may be a whole answer, which is wrong.
     fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<()> {
         let first = !self.begun;
         let line = line.strip_prefix(b"\xEF\xBB\xBF").filter(|_| first).unwrap_or(line).trim_ascii();
@@ -48,10 +49,15 @@ impl Lines {
         if first && line.starts_with(b"<") {
             return Err(malformed("the server answered with a web page instead of a reply"));
         }
-        let text = std::str::from_utf8(line).map_err(|error| error::malformed(line, error))?;
+        let may_be_cut = last && !first && !self.whole;
+        let text = match std::str::from_utf8(line) {
+            Err(problem) if may_be_cut && problem.error_len().is_none() => return Ok(()),
+            text => text.map_err(|error| error::malformed(line, error))?,
+        };
         match serde_json::from_str::<Object<Line<'_>>>(text) {
             Ok(Object(Some(read))) => self.reply.take(&read, line, out),
             Ok(Object(None)) => Err(error::no_answer(line)),
+            Err(problem) if may_be_cut && problem.is_eof() => Ok(()),
             Err(problem) if first && !last && problem.is_eof() => {
                 self.whole = true;
                 self.hold(line)

@@ -249,7 +249,19 @@ fn errors_of_all_places() {
         json!({"error": "model runner has unexpectedly stopped"}),
     ]));
     let error = inside.error.unwrap();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::Api, "model runner has unexpectedly stopped"));
+    // To the same failure before the first line the server answers with status 500.
+    assert_eq!(
+        (error.kind(), error.message(), error.status()),
+        (ErrorKind::Overloaded, "model runner has unexpectedly stopped", None)
+    );
+    // A line that is torn is the cut of a stream, wherever it is torn.
+    let line = lines(&[json!({"message": {"content": "a"}, "done": false})]);
+    let torn = format!("{line}{{\"message\":{{\"content\":\"ü");
+    for end in line.len()..=torn.len() {
+        let read = replay(&codec(), StatusCode::OK, &HeaderMap::new(), [torn.as_bytes()[..end].to_vec()]);
+        assert_eq!(read.error.unwrap().kind(), ErrorKind::StreamCut, "{end}");
+        assert_eq!(read.completion.message.text(), "a", "{end}");
+    }
     for body in ["{\"status\":\"ok\"}", "[]", "7\n", "{\"message\"\n", "<html></html>", "data: {}\n\n"] {
         assert_eq!(read(body).error.unwrap().kind(), ErrorKind::Malformed, "{body}");
     }

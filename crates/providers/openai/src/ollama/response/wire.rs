@@ -19,6 +19,8 @@ pub(crate) struct Line<'a> {
     pub(crate) done_reason: Text<'a>,
     pub(crate) error: Option<&'a RawValue>,
     pub(crate) prompt_eval_count: Count,
+    /// Those of the prompt that came from the cache.
+    pub(crate) prompt_eval_cached_count: Count,
     pub(crate) eval_count: Count,
     /// The likelihood of the tokens of the line.
     pub(crate) logprobs: Option<&'a RawValue>,
