@@ -54,8 +54,11 @@ scenarios.an_answer_is_stopped = async (context) => {
   await ask(page, 'once more');
   const next = await ask(page, 'word by word, slowly', { ends: false });
   await next.getByText(word(3)).waitFor();
+  // The list says that it is at work, in a later run, too.
+  await page.locator('.session').getByRole('img', { name: 'Working…' }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   await next.getByText('Stopped').waitFor();
+  await page.locator('.session').getByRole('img', { name: 'Working…' }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Send' }).waitFor();
 };
 
@@ -566,7 +569,7 @@ scenarios.citations_open_their_passage = async (context) => {
   assert.equal(await pane.count(), 0);
   assert.ok(await cite.evaluate((button) => button.getRootNode().activeElement === button));
   await answer.getByRole('button', { name: 'What the model saw' }).click();
-  await page.getByRole('complementary', { name: 'What the model saw' }).getByText('shown as text').waitFor();
+  await page.getByRole('complementary', { name: 'What the model saw' }).getByText('as text', { exact: true }).waitFor();
   await page.reload();
   await answers(page).getByRole('button', { name: 'Source 1: lease.txt' }).waitFor();
 };

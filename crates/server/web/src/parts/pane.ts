@@ -428,11 +428,11 @@ class Pane extends Part {
                 <p><strong>${decision.fileName ?? this.say('document')}</strong>
                   <span class="badge ${decision.outcome}">${this.say(OUTCOMES[decision.outcome] ?? 'outcomeNote')}</span></p>
                 ${SAID.test(decision.reason) ? nothing : html`<p class="muted small">${decision.reason}</p>`}
-                <p class="muted small">${decision.bytes + decision.tokens > 0 ? [
+                ${decision.bytes + decision.tokens === 0 ? nothing : html`<p class="muted small">${[
                   decision.mediaType,
                   decision.bytes > 0 ? speech.size(decision.bytes) : '',
                   decision.tokens > 0 ? `≈ ${this.say('tokens', { n: decision.tokens })}` : '',
-                ].filter(Boolean).join(' · ') : ''}</p>
+                ].filter(Boolean).join(' · ')}</p>`}
               </div>
             </li>`,
           )}

@@ -115,7 +115,7 @@ class Sessions extends Part {
     return html`<li class="session ${isCurrent ? 'current' : ''}" part="session">
       <button type="button" class="session-title" aria-current=${isCurrent ? 'true' : nothing}
         @click=${() => this.dispatchEvent(new CustomEvent('open-session', { detail: session.id, bubbles: true }))}>
-        <span dir="auto">${title}</span>${isAtWork ? html`<span class="dot" title=${this.say('working')}></span><span class="only-heard">${this.say('working')}</span>` : nothing}
+        <span dir="auto">${title}</span>${isAtWork ? html`<span class="dot" role="img" aria-label=${this.say('working')} title=${this.say('working')}></span>` : nothing}
       </button>
       <span class="session-tools">
         ${this.tool(this.pins.includes(first) ? 'unpin' : 'pin', 'pin', title, () => this.pin(first))}

@@ -426,8 +426,8 @@ export class Chat extends Conversation {
     }
     try {
       await this.client.ask('POST', pathTo('runs', last.runId, '/resume'));
-      this.sessions.begun(this.session, last.runId);
       if (this.last?.id === last.id) {
+        this.sessions.begun(this.session, last.runId);
         this.change(last.id, (answer) => ({ ...answer, state: 'running', error: undefined }));
         await this.watch(last.runId);
       }
