@@ -9,6 +9,7 @@ use crate::config_files::{Files, of_project, own_file, told, trusted};
 use crate::exit::Exit;
 use crate::model_by_name;
 use crate::output::{answer, fail, harmless, line, page, written};
+use crate::show::number::counted;
 
 /// Runs the command.
 pub(crate) fn run(configuration: &Configuration, args: &Args) -> Exit {
@@ -43,10 +44,11 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
         return Ok(Exit::Done);
     }
     let names: Vec<PathBuf> = read.iter().map(|file| file.path().to_owned()).collect();
-    let said = attache_config::Config::of(read, &|name| std::env::var(name).ok());
+    let variable = |name: &str| std::env::var(name).ok();
+    let said = attache_config::Config::check(read, &variable, model_by_name::bundled());
     let said = said.map_err(|problems| told(&problems))?;
-    said.registry(model_by_name::bundled()).map_err(|problems| told(&problems))?;
-    for note in said.notes() {
+    let warnings = said.warnings();
+    for note in said.notes().iter().chain(&warnings) {
         line(&harmless(&format!("! {note}")));
     }
     #[cfg(feature = "http-tools")]
@@ -63,9 +65,16 @@ fn check(file: Option<&Path>, args: &Args) -> Result<Exit, String> {
         Some(SessionsPlace::Postgres(_)) => line("· sessions are kept in a PostgreSQL database"),
         _ => {}
     }
-    let lines = names.iter().map(|name| match untrusted.as_deref() == Some(name) {
-        true => format!("{}: no problems; it is ignored until `attache config trust`\n", name.display()),
-        false => format!("{}: no problems\n", name.display()),
+    let lines = names.iter().map(|name| {
+        let found = match warnings.iter().filter(|warning| warning.file == *name).count() {
+            0 => "no problems".to_owned(),
+            count => format!("no errors, {}", counted(u64::try_from(count).unwrap_or(u64::MAX), "warning")),
+        };
+        let ignored = match untrusted.as_deref() == Some(name) {
+            true => "; it is ignored until `attache config trust`",
+            false => "",
+        };
+        format!("{}: {found}{ignored}\n", name.display())
     });
     Ok(written(page(&harmless(&lines.collect::<String>()))))
 }

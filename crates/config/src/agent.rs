@@ -235,12 +235,15 @@ mod tests {
                     [[http.a.endpoints]]\nname = 'x'\npath = '/{a'\ndescription = 'd'\n";
         let file = crate::ConfigFile::parse("attache.toml", text).unwrap();
         let crate::checked::Checked { sections, masks, unset } =
-            crate::checked::checked(&file, &|_| None).ok().unwrap();
+            crate::checked::checked(&file, &|_| None).0.unwrap();
         let read = crate::read::Read { file, sections, masks, home: None, unset };
         let mut config = Config::default();
         config.files.push(read);
         let model = attache_models::Registry::bundled().model("offline/extractive").unwrap();
         let told = config.agent(attache_agent::Agent::builder(model)).err().unwrap().to_string();
-        assert!(told.contains("tools.command[0]") && told.contains("http.a cannot be made"), "{told}");
+        assert!(
+            told.contains("tools.command[0]") && told.contains("http.a.endpoints[0] cannot be made"),
+            "{told}"
+        );
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use attache_core::near::near;
 use attache_schema::Schema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::problem::{Problem, meant};
-use crate::schema::{known_at, schema};
+use crate::schema::{Forms, forms_at, known_at, schema};
 use crate::sections::Sections;
 use crate::source::ConfigFile;
 use crate::toml_places::below;
@@ -55,11 +56,9 @@ impl Masks {
     }
 }
 
-/// Checks a file.
-///
-/// # Errors
-/// Every mistake that the schema tells, and every variable that is not there; where servers alone lack some, it is none.
-pub(crate) fn checked(file: &ConfigFile, lookup: Lookup<'_>) -> Result<Checked, Vec<Problem>> {
+/// Checks a file: its sections without those that are wrong, and every mistake that the schema tells and every variable
+/// that is not there. Where servers alone lack some, it is no mistake.
+pub(crate) fn checked(file: &ConfigFile, lookup: Lookup<'_>) -> (Option<Checked>, Vec<Problem>) {
     let mut filling = Filling {
         file,
         lookup,
@@ -74,7 +73,7 @@ pub(crate) fn checked(file: &ConfigFile, lookup: Lookup<'_>) -> Result<Checked, 
     let document = schema();
     let schema = match Schema::new(&document) {
         Ok(schema) => schema,
-        Err(error) => return Err(vec![Problem::of_file(&file.path, error.to_string())]),
+        Err(error) => return (None, vec![Problem::of_file(&file.path, error.to_string())]),
     };
     // A variable is a text, and may stand for a number or a switch.
     if !raw.is_empty() {
@@ -93,14 +92,37 @@ pub(crate) fn checked(file: &ConfigFile, lookup: Lookup<'_>) -> Result<Checked, 
     problems.extend(found);
     let (unset, others) = taken_out(&mut value, missing);
     problems.extend(others);
-    if !problems.is_empty() {
-        problems.extend(unset.into_iter().flat_map(|unset| unset.problems));
-        return Err(problems);
+    for problem in &problems {
+        without_wrong(&mut value, &problem.path);
     }
     match Sections::deserialize(value) {
-        Ok(sections) => Ok(Checked { sections, masks, unset }),
-        Err(error) => Err(vec![Problem::of_file(&file.path, masks.apply(&error.to_string()))]),
+        Ok(sections) => (Some(Checked { sections, masks, unset }), problems),
+        Err(_) if !problems.is_empty() => (None, problems),
+        Err(error) => (None, vec![Problem::of_file(&file.path, masks.apply(&error.to_string()))]),
     }
+}
+
+/// Takes out the section that a path leads into, or the one entry of it, so that the rest of the file can be looked at.
+fn without_wrong(value: &mut Value, path: &str) {
+    let Value::Object(sections) = value else { return };
+    let rest = |name: &str| path.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+    let names = sections.keys().filter(|name| rest(name).is_some());
+    let Some(section) = names.max_by_key(|name| name.len()).cloned() else { return };
+    let inside = rest(&section).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default().to_owned();
+    if let (true, Some(Value::Object(entries))) =
+        (OF_SERVERS.contains(&&*section), sections.get_mut(&section))
+    {
+        let is_it = |name: &&String| {
+            inside
+                .strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        if let Some(name) = entries.keys().filter(is_it).max_by_key(|name| name.len()).cloned() {
+            entries.shift_remove(&name);
+            return;
+        }
+    }
+    sections.shift_remove(&section);
 }
 
 /// Takes the servers and services out that lack something, and yields the problems of everything else beside them.
@@ -151,8 +173,22 @@ fn told(
         let hint = meant(name, known.iter().map(String::as_str));
         return file.problem(path, "is not known", hint);
     }
-    let stem = problem.split_once(", not ").map_or(problem, |(stem, _)| stem);
     let shows = at(&file.located.value, path, "");
+    let is_shown = !raw.contains_key(path) && !is_secret_path(path);
+    if let Some(written) = shows.and_then(Value::as_str).filter(|_| is_shown) {
+        let (mut steps, name) = split(file, path);
+        steps.push(name);
+        let Forms { words, tables } = forms_at(schema, &steps);
+        if !words.is_empty() {
+            let near = near(written, words.iter().copied()).into_iter().next();
+            let forms = words.iter().map(|word| format!("{word:?}"));
+            let forms: Vec<String> =
+                forms.chain(tables.iter().map(|name| format!("a table of `{name}`"))).collect();
+            let message = format!("must be {}, not {written:?}", forms.join(" or "));
+            return file.problem(path, message, near.map(|near| format!("did you mean `{near}`?")));
+        }
+    }
+    let stem = problem.split_once(", not ").map_or(problem, |(stem, _)| stem);
     let message = match (raw.get(path), shows) {
         (Some(written), _) => format!("{stem}, not what {written} holds"),
         (None, Some(Value::Object(_))) => format!("{stem}, not a table"),

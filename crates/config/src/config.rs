@@ -31,6 +31,9 @@ pub struct Config {
     pub(crate) servers: BTreeMap<String, Server>,
     notes: Vec<Problem>,
     left_out: Vec<Problem>,
+    /// True if sections that are wrong are left out.
+    #[cfg(feature = "models")]
+    pub(crate) is_partial: bool,
 }
 
 impl Config {
@@ -58,64 +61,87 @@ impl Config {
         files: impl IntoIterator<Item = ConfigFile>,
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Problems> {
+        let (mut config, problems) = Self::gathered(files, lookup);
+        match problems.is_empty() {
+            true => Ok(config),
+            false => Err(Problems::of([problems, std::mem::take(&mut config.left_out)].concat())),
+        }
+    }
+
+    /// Reads a configuration like [`of`](Self::of), and checks what it says of models like [`registry`](Self::registry):
+    /// all problems are found in one go.
+    ///
+    /// # Errors
+    /// All problems of all files.
+    #[cfg(feature = "models")]
+    pub fn check(
+        files: impl IntoIterator<Item = ConfigFile>,
+        lookup: &dyn Fn(&str) -> Option<String>,
+        registry: attache_models::Registry,
+    ) -> Result<Self, Problems> {
+        let (mut config, mut problems) = Self::gathered(files, lookup);
+        config.is_partial = !problems.is_empty();
+        problems.append(&mut config.left_out);
+        problems.extend(config.registry(registry).err().into_iter().flat_map(Problems::into_vec));
+        if problems.is_empty() { Ok(config) } else { Err(Problems::of(problems)) }
+    }
+
+    /// What the files say as far as it is right, with all problems but those of what is left out.
+    fn gathered(
+        files: impl IntoIterator<Item = ConfigFile>,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> (Self, Vec<Problem>) {
         let (mut config, mut problems) = (Self::default(), Vec::new());
         // By section and name: a later file may say it anew.
         let mut left_out = BTreeMap::new();
         for file in files {
-            match checked(&file, lookup) {
-                Ok(Checked { sections, masks, unset }) => {
-                    let home = lookup("HOME").or_else(|| lookup("USERPROFILE"));
-                    let mut read = Read { file, sections, masks, home, unset };
-                    let found = of_file(&read, lookup, &mut problems);
-                    crate::server_check::check(&read, &mut problems);
-                    for name in found.servers.keys().chain(read.sections.mcp.servers.keys()) {
-                        left_out.remove(&("mcp", name.clone()));
-                    }
-                    for name in read.sections.a2a.keys() {
-                        left_out.remove(&("a2a", name.clone()));
-                    }
-                    for name in read.sections.http.keys() {
-                        left_out.remove(&("http", name.clone()));
-                    }
-                    // One that is switched off here may be another file's.
-                    let off = |(_, server): &(_, &McpServerSection)| server.enabled == Some(false);
-                    for (name, _) in read.sections.mcp.servers.iter().filter(off) {
-                        config.servers.remove(name);
-                    }
-                    config.servers.extend(found.servers);
-                    config.notes.extend(found.notes);
-                    read.unset.extend(found.unset);
-                    for unset in &read.unset {
-                        if unset.section == "mcp" {
-                            config.servers.remove(&unset.name);
-                        }
-                        left_out.insert((unset.section, unset.name.clone()), unset.problems.clone());
-                    }
-                    config.files.push(read);
+            let (checked, found) = checked(&file, lookup);
+            problems.extend(found);
+            if let Some(Checked { sections, masks, unset }) = checked {
+                let home = lookup("HOME").or_else(|| lookup("USERPROFILE"));
+                let mut read = Read { file, sections, masks, home, unset };
+                let found = of_file(&read, lookup, &mut problems);
+                crate::server_check::check(&read, &mut problems);
+                for name in found.servers.keys().chain(read.sections.mcp.servers.keys()) {
+                    left_out.remove(&("mcp", name.clone()));
                 }
-                Err(found) => problems.extend(found),
+                for name in read.sections.a2a.keys() {
+                    left_out.remove(&("a2a", name.clone()));
+                }
+                for name in read.sections.http.keys() {
+                    left_out.remove(&("http", name.clone()));
+                }
+                // One that is switched off here may be another file's.
+                let off = |(_, server): &(_, &McpServerSection)| server.enabled == Some(false);
+                for (name, _) in read.sections.mcp.servers.iter().filter(off) {
+                    config.servers.remove(name);
+                }
+                config.servers.extend(found.servers);
+                config.notes.extend(found.notes);
+                read.unset.extend(found.unset);
+                for unset in &read.unset {
+                    if unset.section == "mcp" {
+                        config.servers.remove(&unset.name);
+                    }
+                    left_out.insert((unset.section, unset.name.clone()), unset.problems.clone());
+                }
+                config.files.push(read);
             }
         }
-        // A file that cannot be read may name them.
+        // A section that is wrong may say what others need.
         if problems.is_empty() {
             crate::server_check::check_origins(&config.files, &mut problems);
+            #[cfg(feature = "agent")]
+            config.unpriced(&mut problems);
         }
         config.agents(&mut problems);
         config.unbuilt(&mut problems);
-        #[cfg(feature = "agent")]
-        config.unpriced(&mut problems);
         #[cfg(feature = "http-tools")]
         problems.extend(config.http_tools().err().into_iter().flatten());
         #[cfg(feature = "tools")]
         problems.extend(config.local_tools().err().into_iter().flatten());
-        let left_out = left_out.into_values().flatten();
-        if problems.is_empty() {
-            config.left_out = Problems::of(left_out.collect()).into_vec();
-            Ok(config)
-        } else {
-            problems.extend(left_out);
-            Err(Problems::of(problems))
-        }
+        config.left_out = Problems::of(left_out.into_values().flatten().collect()).into_vec();
+        (config, problems)
     }
 
     /// Reads one file like [`of`](Self::of), with the environment variables of the process.

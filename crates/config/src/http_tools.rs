@@ -30,12 +30,17 @@ impl Config {
                 }
                 None => Err(HttpToolsError::new("the OpenAPI document was not read")),
             };
-            match service.tools(name, document) {
+            match service.checked_tools(name, document) {
                 Ok(tools) => made.push(tools),
-                Err(error) => {
-                    let message = format!("cannot be made: {error}");
-                    problems.push(read.problem(&format!("http.{name}"), &message, None));
-                }
+                Err(errors) => problems.extend(errors.into_iter().map(|error| match error.place() {
+                    "" => read.problem(&format!("http.{name}"), &format!("cannot be made: {error}"), None),
+                    place if place.ends_with(']') && !place.contains('.') => read.problem(
+                        &format!("http.{name}.{place}"),
+                        &format!("cannot be made: {error}"),
+                        None,
+                    ),
+                    place => read.problem(&format!("http.{name}.{place}"), error.message(), None),
+                })),
             }
         }
         if problems.is_empty() { Ok(made) } else { Err(problems) }

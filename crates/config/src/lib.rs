@@ -63,6 +63,7 @@ mod source;
 mod toml_places;
 mod trust;
 mod variables;
+mod warnings;
 
 #[cfg(feature = "agent")]
 pub use agent::Approvals;

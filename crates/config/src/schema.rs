@@ -62,23 +62,45 @@ fn without_null(schema: &mut Value) {
 
 /// The members that the schema knows at a path, such as `mcp.files`; none where any name goes.
 pub(crate) fn known_at(schema: &Value, path: &[&str]) -> Vec<String> {
-    let mut at = resolved(schema, schema);
-    for step in path {
-        let Some(members) = at.as_object() else { return Vec::new() };
+    let known =
+        schema_at(schema, path).and_then(|at| at.get("properties")).and_then(Value::as_object).map(Map::keys);
+    known.into_iter().flatten().cloned().collect()
+}
+
+/// The forms of a value that is one of some words, or a table.
+#[derive(Default)]
+pub(crate) struct Forms<'s> {
+    pub(crate) words: Vec<&'s str>,
+    /// The member that each table must have.
+    pub(crate) tables: Vec<&'s str>,
+}
+
+/// The forms of the value at a path; no words where any text goes.
+pub(crate) fn forms_at<'s>(schema: &'s Value, path: &[&str]) -> Forms<'s> {
+    let mut forms = Forms::default();
+    let Some(at) = schema_at(schema, path) else { return forms };
+    let branches = at.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    for form in branches.chain([at]) {
+        forms.words.extend(form.get("const").and_then(Value::as_str));
+        let listed =
+            |of: &str| form.get(of).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        forms.words.extend(listed("enum"));
+        forms.tables.extend(listed("required"));
+    }
+    forms
+}
+
+fn schema_at<'s>(schema: &'s Value, path: &[&str]) -> Option<&'s Value> {
+    path.iter().try_fold(resolved(schema, schema), |at, step| {
         let next = match step.strip_prefix('[') {
-            Some(_) => members.get("items"),
-            None => members
+            Some(_) => at.get("items"),
+            None => at
                 .get("properties")
                 .and_then(|known| known.get(step))
-                .or_else(|| members.get("additionalProperties")),
+                .or_else(|| at.get("additionalProperties")),
         };
-        match next {
-            Some(next) => at = resolved(schema, next),
-            None => return Vec::new(),
-        }
-    }
-    let known = at.get("properties").and_then(Value::as_object).map(Map::keys);
-    known.into_iter().flatten().cloned().collect()
+        next.map(|next| resolved(schema, next))
+    })
 }
 
 fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {

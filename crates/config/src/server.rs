@@ -205,7 +205,7 @@ impl Config {
                 settings.examples = examples;
             }
             settings.port = port.or(settings.port);
-            settings.host = host.or(settings.host);
+            settings.host = host.and_then(|host| host.parse().ok()).or(settings.host);
             settings.base_path = base_path.or(settings.base_path);
             settings.keys = keys.or(settings.keys);
             settings.thinking = thinking.or(settings.thinking);

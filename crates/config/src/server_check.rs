@@ -1,6 +1,8 @@
 //! Mistakes in the section of a server: its address, the headers of pages, the types of uploads, and the issuer of its
 //! tokens.
 
+use std::net::IpAddr;
+
 use attache_core::MediaType;
 
 use crate::mcp_servers::{is_address, is_header};
@@ -18,6 +20,10 @@ pub(crate) fn check(read: &Read, problems: &mut Vec<Problem>) {
     let mut told = |path: &str, message: String, hint: &str| {
         problems.push(read.problem(path, &message, Some(hint.to_owned())));
     };
+    if let Some(host) = section.host.as_deref().filter(|host| host.parse::<IpAddr>().is_err()) {
+        let hint = "such as `127.0.0.1`, or `0.0.0.0` for all addresses of the machine";
+        told("server.host", format!("must be an IP address, not {host:?}"), hint);
+    }
     if let Some(url) = section.public_url.as_deref().filter(|url| !is_address(url)) {
         let message = format!("must begin with https:// or http://, not {url:?}");
         told("server.public_url", message, "set the URL that clients use");

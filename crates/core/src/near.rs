@@ -40,7 +40,8 @@ fn likeness(asked: &str, known: &str) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "names are short")]
 fn jaro_winkler(one: &str, other: &str) -> f64 {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let reach = (one.len().max(other.len()) / 2).saturating_sub(1);
+    // Without the least reach, two letters of a name of three could never be swapped.
+    let reach = (one.len().max(other.len()) / 2).saturating_sub(1).max(1);
     let mut is_taken = vec![false; other.len()];
     let mut shared = Vec::new();
     for (at, c) in one.iter().enumerate() {
@@ -84,6 +85,12 @@ mod tests {
             let likeness = jaro_winkler(one, other);
             assert!((likeness - expected).abs() < 0.000_6, "{one} {other}: {likeness}");
         }
+    }
+
+    #[test]
+    fn names_of_three_letters_with_two_swapped_are_near() {
+        assert_eq!(near("mpc", ["a2a", "http", "mcp"]), ["mcp"]);
+        assert_eq!(near("aks", ["ask", "keys"]), ["ask"]);
     }
 
     #[test]

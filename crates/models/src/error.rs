@@ -31,11 +31,10 @@ pub enum Unresolved {
     Setup(ProviderError),
 }
 
-/// Without the names of all providers: programs print it where `main` fails.
+/// The words for people: a `main` that returns an error prints this.
 impl fmt::Debug for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut told = f.debug_struct("RegistryError");
-        told.field("name", &self.name).field("reason", &self.reason).finish_non_exhaustive()
+        fmt::Display::fmt(self, f)
     }
 }
 

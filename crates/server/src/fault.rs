@@ -89,8 +89,12 @@ impl Fault {
         Self::new(StatusCode::REQUEST_TIMEOUT, INVALID, "timeout", "the body did not come in time")
     }
 
-    pub(crate) fn unauthenticated() -> Self {
-        let message = "an API key is needed: Authorization: Bearer …";
+    /// A request without a key, or with one that does not count.
+    pub(crate) fn unauthenticated(has_key: bool) -> Self {
+        let message = match has_key {
+            true => "the API key is not valid: it is wrong, has expired, or was removed",
+            false => "an API key is needed: Authorization: Bearer …",
+        };
         Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", message)
     }
 

@@ -298,7 +298,8 @@ impl Server {
             if !address.ip().to_canonical().is_loopback() {
                 return Err(ServeError::Open(address));
             }
-            tracing::warn!(%address, "development mode: no key is asked for, and this machine alone may ask");
+            // A program that tells it in its own words leaves this target out of its log.
+            tracing::warn!(target: "attache_server::no_keys", %address, "development mode: no key is asked for, and this machine alone may ask");
         }
         let (router, app) = self.into_parts();
         serve(router, app, listener, Box::pin(shutdown)).await

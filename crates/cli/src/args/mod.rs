@@ -15,6 +15,8 @@ mod value;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use attache_core::near::near;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{CODES, DOCTOR_CODES};
@@ -55,9 +57,25 @@ impl Args {
     /// It makes no sense, or asks for help.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let mut command = without_empty(<Self as CommandFactory>::command());
-        let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let mut matches = matches.map_err(|error| with_nearest(error, &command))?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
+}
+
+/// The error with the commands that are nearest to a name that is none: of `aks`, clap offers `keys` alone.
+fn with_nearest(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let is_inner = std::env::args().skip(1).any(|argument| names.contains(&&*argument));
+    if let (Some(ContextValue::String(written)), false) =
+        (error.get(ContextKind::InvalidSubcommand), is_inner)
+    {
+        let near = near(written, names).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        if !near.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+        }
+    }
+    error
 }
 
 /// The command, for which a variable that is empty is none.

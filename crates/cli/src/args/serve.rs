@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
     /// The level of the log: error, warn, info, debug, trace, or a list such as info,attache_server=debug
-    #[arg(long, value_name = "LEVEL", env = "ATTACHE_LOG", default_value = "info")]
+    #[arg(long, value_name = "LEVEL", env = "ATTACHE_LOG", default_value = "info,rmcp=warn")]
     pub(crate) log: String,
 }
 

@@ -36,7 +36,8 @@ pub(super) async fn told(
     let materials = gathered(&messages, &row, &options, false).await;
     let report = attache_documents::explain(&messages, &row, &tools, &materials, &options);
 
-    let mut text = format!("Nothing is sent. The model would be {}/{}.\n", row.family, row.model);
+    let whole = registry.names().find(|(alias, _)| *alias == name).map_or(name, |(_, model)| model);
+    let mut text = format!("Nothing is sent. The model would be {whole}.\n");
     if row.row == "default" || row.row == "unknown" {
         text.push_str("It is not in the table: what is known of its provider in general applies.\n");
     }

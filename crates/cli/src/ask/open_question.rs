@@ -2,6 +2,7 @@
 
 use attache_agent::AgentRun;
 use attache_config::Approvals;
+use attache_core::tool::wire_name;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::follow::{Followed, follow};
@@ -46,17 +47,19 @@ pub(super) async fn followed(
     if let (Some(Ok(outcome)), false) = (&followed.result, shows.as_json) {
         for request in &outcome.approvals {
             let name = &request.call.name;
+            // The name that `attache tools` lists.
+            let shown = wire_name(name);
             let allows = |approvals: &Approvals| approvals.allows(name);
             // `--ask-first` and lists that ask count more, and some tools ask by themselves.
             let helps = !allows(&shows.approvals)
                 && !shows.asks_first
                 && allows(&shows.approvals.clone().with_allowed([name.as_str()]));
             let reason = match &request.reason {
-                _ if helps => format!("`--allow {name}` does beforehand"),
+                _ if helps => format!("`--allow {shown}` lets it run without asking"),
                 Some(reason) => reason.clone(),
                 None => ASKS_ITSELF.to_owned(),
             };
-            line(&harmless(&format!("! {name} was not run: it requires approval; {reason}")));
+            line(&harmless(&format!("! {shown} was not run: it requires approval; {reason}")));
         }
     }
     Ok(followed)

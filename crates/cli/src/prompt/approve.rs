@@ -1,6 +1,7 @@
 //! Questions of a run to the user in its middle.
 
 use attache_agent::{AgentRun, ApprovalRequest, Decision, DeferredRequest, Outcome};
+use attache_core::tool::wire_name;
 use serde_json::Value;
 
 use super::reader::{Line, Reader};
@@ -46,7 +47,7 @@ async fn decision(request: &ApprovalRequest, reader: &Reader, style: Style) -> O
     reader.tell(&format!(
         "{} {} {}",
         style.asks("?"),
-        style.bold(short(&request.call.name, 80)),
+        style.bold(short(&wire_name(&request.call.name), 80)),
         short(arguments, 300)
     ));
     if let Some(reason) = &request.reason {

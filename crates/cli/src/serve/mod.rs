@@ -49,7 +49,8 @@ async fn done(
 ) -> Result<(), (Exit, String)> {
     let begun = match serve.log_format {
         LogFormat::Json => log::begin_as_json(&serve.log),
-        LogFormat::Text => log::begin(&serve.log),
+        // The lines at the start tell it.
+        LogFormat::Text => log::begin(&format!("{},attache_server::no_keys=off", serve.log)),
     };
     begun.map_err(|problem| (Exit::Usage, format!("--log: {problem}")))?;
     #[cfg(feature = "otlp")]

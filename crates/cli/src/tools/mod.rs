@@ -48,6 +48,8 @@ async fn done(tools: args::Tools, registry: &Registry, config: &Config) -> Resul
     if tools.command.is_none() {
         tell_left_out(&outside);
     }
+    // A call succeeds or fails by itself; a list that lacks the tools of a server is no success.
+    let is_whole = outside.failed.is_empty() || matches!(tools.command, Some(ToolsCommand::Call { .. }));
     let exit = match tools.command {
         None => all.listed(config, tools.json),
         Some(ToolsCommand::Show { name }) => all.one(&name)?.shown(config, tools.json),
@@ -57,8 +59,7 @@ async fn done(tools: args::Tools, registry: &Registry, config: &Config) -> Resul
         }
     };
     outside.close().await;
-    // A server that is named and cannot be used is no success.
-    Ok(exit.and(outside.failed.is_empty()))
+    Ok(exit.and(is_whole))
 }
 
 /// Says which tools of servers and services are not offered.

@@ -31,5 +31,6 @@ mod serving;
 mod sessions;
 #[cfg(all(unix, feature = "mcp"))]
 mod signals;
+mod stumbles;
 #[cfg(unix)]
 mod terminal;

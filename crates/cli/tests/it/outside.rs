@@ -385,7 +385,7 @@ async fn a_file_is_written_without_a_question_where_the_user_allows_it() {
     assert_eq!(fs::read_to_string(folder.path().join("b.txt")).unwrap(), "hello");
     fs::remove_file(folder.path().join("b.txt")).unwrap();
     let (code, _, told) = ask(&[], false).await.unwrap();
-    assert!(code == 4 && told.contains("`--allow write_file` does beforehand"), "{told}");
+    assert!(code == 4 && told.contains("`--allow write_file` lets it run without asking"), "{told}");
     // Where nothing is asked about, this is not, either.
     let never = "[tools]\nwrite = true\n[approvals]\ndefault = 'never'\n";
     fs::write(&file, never).unwrap();

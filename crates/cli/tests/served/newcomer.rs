@@ -104,6 +104,33 @@ fn patterns_without_a_folder_are_refused() {
     assert!(told.contains("name one, such as `attache serve .`"), "{told}");
 }
 
+// The log repeats no line of the start, and has nothing of what a library tells of its connections.
+#[test]
+fn the_start_is_told_once_and_in_few_words() {
+    let home = tempfile::tempdir().unwrap();
+    let own = format!("[mcp.own]\ncommand = [{:?}, 'mcp']\n", env!("CARGO_BIN_EXE_attache"));
+    fs::write(home.path().join("attache.toml"), own).unwrap();
+    let file = home.path().join("stderr");
+    let mut command = attache(home.path());
+    command.args(["serve", "--port", "0"]).stderr(fs::File::create(&file).unwrap());
+    let _server = Begun(command.spawn().unwrap());
+    let begin = Instant::now();
+    let told = loop {
+        assert!(begin.elapsed() < MINUTE, "no address");
+        let told = fs::read_to_string(&file).unwrap();
+        let chat =
+            told.split_once("Chat with").and_then(|(_, rest)| rest.lines().next()?.split_whitespace().last());
+        if let Some(address) = chat.filter(|_| told.contains("Ctrl-C ends it")) {
+            // Once it answers, everything is told.
+            assert!(tools(address).contains("mcp_own"));
+            break fs::read_to_string(&file).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(told.matches("no key").count(), 1, "{told}");
+    assert!(!told.contains(" rmcp"), "{told}");
+}
+
 /// The tools of the agent, as its server tells them.
 fn tools(address: &str) -> String {
     let output: std::process::Output =

@@ -15,7 +15,8 @@ pub(crate) struct ServerSection {
     /// The port; 8080 by default.
     pub(crate) port: Option<u16>,
     /// The address to listen on; 127.0.0.1 by default. `0.0.0.0` means all addresses of the machine, and requires keys.
-    pub(crate) host: Option<std::net::IpAddr>,
+    #[schemars(with = "Option<std::net::IpAddr>")]
+    pub(crate) host: Option<String>,
     /// The base path of all routes, such as `/agents`.
     pub(crate) base_path: Option<String>,
     /// The file of the keys that `attache keys` writes; in the command's folder for data by default.

@@ -8,9 +8,11 @@
 )]
 
 mod edit;
+mod hints;
 mod mistakes;
 mod reading;
 mod trust;
+mod warnings;
 
 use attache_config::{Config, ConfigFile, Problems};
 

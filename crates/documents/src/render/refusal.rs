@@ -23,11 +23,10 @@ pub(super) fn refusal(
     let named = document.file_name().map(quoted).unwrap_or_default();
     let media = document.media_type();
     let mut text = format!(
-        "the document {named}({id}) of {who} has modality {kind} ({essence}) and cannot be shown to {family}/{model}: {reason}",
+        "the document {named}({id}) of {who} has modality {kind} ({essence}) and cannot be shown to {model}: {reason}",
         id = document.id().short(),
         kind = media.kind().as_str(),
         essence = media.essence(),
-        family = capabilities.family,
         model = capabilities.model,
         reason = treatment.reason,
     );

@@ -38,8 +38,8 @@ fn what_the_model_cannot_take_fails_loudly() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
         error.message(),
-        "the document \"shot.png\" (shot) of the author has modality image (image/png) and cannot be shown to \
-         offline/any: this model does not take image/png in user messages (supported in user messages: text)"
+        "the document \"shot.png\" (shot) of the author has modality image (image/png) and cannot be shown to any: \
+         this model does not take image/png in user messages (supported in user messages: text)"
     );
     assert!(!error.is_retryable());
     // #138

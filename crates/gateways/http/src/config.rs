@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use attache_core::{Effect, schemars};
+use attache_core::near::near;
+use attache_core::{Effect, ToolDefinition, schemars};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +17,12 @@ use crate::openapi::OpenApi;
 use crate::send::Redirects;
 use crate::skipped::Skipped;
 use crate::tools::HttpTools;
+
+/// The forms of a body, by name.
+const FORMS: [(&str, BodyFormat); 3] =
+    [("json", BodyFormat::Json), ("form", BodyFormat::Form), ("multipart", BodyFormat::Multipart)];
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// A service as a configuration says it, in TOML, JSON or whatever else serde reads.
 ///
@@ -142,6 +149,55 @@ impl HttpToolsConfig {
         name: &str,
         read: impl FnOnce(&str) -> Result<String, HttpToolsError>,
     ) -> Result<HttpTools, HttpToolsError> {
+        self.checked_tools(name, read).map_err(|errors| {
+            errors.into_iter().next().unwrap_or_else(|| HttpToolsError::new("the endpoints cannot be made"))
+        })
+    }
+
+    /// The tools that it says, as [`tools`](Self::tools) makes them.
+    ///
+    /// # Errors
+    /// All mistakes: one of the service, and those of each endpoint.
+    pub fn checked_tools(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<String, HttpToolsError>,
+    ) -> Result<HttpTools, Vec<HttpToolsError>> {
+        let (mut tools, mut errors) = (self.without_endpoints(name, read), Vec::new());
+        for (at, endpoint) in self.endpoints.iter().enumerate() {
+            let place = format!("endpoints[{at}]");
+            let more = endpoint.mistakes(&place);
+            if !more.is_empty() {
+                errors.extend(more);
+                continue;
+            }
+            let endpoint = endpoint.endpoint().and_then(|endpoint| match endpoint.check() {
+                Ok(_) => Ok(endpoint),
+                Err(error) => Err(error.of(&endpoint.name)),
+            });
+            match endpoint {
+                Ok(endpoint) => {
+                    tools = tools
+                        .and_then(|tools| tools.with_endpoint(endpoint).map_err(|error| error.at(&place)))
+                }
+                Err(error) => errors.push(error.at(&place)),
+            }
+        }
+        match (tools, errors.is_empty()) {
+            (Ok(tools), true) => Ok(tools),
+            (Ok(_), false) => Err(errors),
+            (Err(error), _) => {
+                errors.insert(0, error);
+                Err(errors)
+            }
+        }
+    }
+
+    fn without_endpoints(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<String, HttpToolsError>,
+    ) -> Result<HttpTools, HttpToolsError> {
         let described = self.openapi.as_deref().map(|place| self.described(&read(place)?)).transpose()?;
         if let Some(first) = self.of_documents().filter(|_| described.is_none()) {
             let message =
@@ -162,7 +218,7 @@ impl HttpToolsConfig {
         for (header, value) in &self.headers {
             tools = tools.with_secret_header(header, "", value.as_str())?;
         }
-        self.endpoints.iter().try_fold(tools, |tools, endpoint| tools.with_endpoint(endpoint.endpoint()?))
+        Ok(tools)
     }
 
     /// The first member that counts for the operations of a document alone, of those that are set.
@@ -235,29 +291,62 @@ impl HttpToolsConfig {
     }
 }
 
+/// The methods that an endpoint may have.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY"];
+
 /// A method that an endpoint may have, however it is written.
 fn method_of(written: &str) -> Option<Method> {
     let method = written.to_ascii_uppercase();
-    let is_known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY"].contains(&&*method);
-    method.parse().ok().filter(|_| is_known)
+    method.parse().ok().filter(|_| METHODS.contains(&&*method))
+}
+
+/// A problem, with the name that was perhaps meant.
+fn with_hint<'k>(problem: String, written: &str, known: impl IntoIterator<Item = &'k str>) -> HttpToolsError {
+    HttpToolsError::new(match near(written, known).first() {
+        Some(name) => format!("{problem}; did you mean `{name}`?"),
+        None => problem,
+    })
 }
 
 impl EndpointConfig {
-    fn endpoint(&self) -> Result<Endpoint, HttpToolsError> {
-        let wrong =
-            |what: &str, value: &str| HttpToolsError::new(format!("{value:?} is no {what}")).of(&self.name);
-        let method = self.method.as_deref().unwrap_or("GET");
-        let method = method_of(method).ok_or_else(|| wrong("method", method))?;
-        if let Some(name) = self.required.iter().find(|name| !self.arguments.contains_key(*name)) {
-            let message = format!("{name:?} is required and is none of its arguments");
-            return Err(HttpToolsError::new(message).of(&self.name));
-        }
-        let format = match self.body.as_deref().unwrap_or("json") {
-            "json" => BodyFormat::Json,
-            "form" => BodyFormat::Form,
-            "multipart" => BodyFormat::Multipart,
-            other => return Err(wrong("form of a body: json, form, multipart", other)),
+    /// The mistakes of its members, each at its place.
+    fn mistakes(&self, at: &str) -> Vec<HttpToolsError> {
+        let mut found = Vec::new();
+        let mut told = |member: &str, error: HttpToolsError| {
+            found.push(error.of(&self.name).at(&format!("{at}.{member}")));
         };
+        if let Some(method) = self.method.as_deref().filter(|method| method_of(method).is_none()) {
+            let problem = format!("{method:?} is no method");
+            told("method", with_hint(problem, &method.to_ascii_uppercase(), METHODS));
+        }
+        for (nth, name) in self.required.iter().enumerate() {
+            if !self.arguments.contains_key(name) {
+                let problem = format!("{name:?} is required and is none of its arguments");
+                let arguments = self.arguments.keys().map(String::as_str);
+                told(&format!("required[{nth}]"), with_hint(problem, name, arguments));
+            }
+        }
+        for (name, schema) in &self.arguments {
+            let whole = json!({"type": "object", "properties": {name: schema}});
+            if let Err(error) = ToolDefinition::new("", "", whole).schema() {
+                let problem = format!("is no schema: {}", error.problem);
+                let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+                told(&format!("arguments.{name}"), with_hint(problem, kind, TYPES));
+            }
+        }
+        if let Some(body) = self.body.as_deref().filter(|body| !FORMS.iter().any(|(known, _)| known == body))
+        {
+            let forms = FORMS.map(|(name, _)| name);
+            let problem = format!("{body:?} is no form of a body: {}", forms.join(", "));
+            told("body", HttpToolsError::new(problem));
+        }
+        found
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, HttpToolsError> {
+        let method = self.method.as_deref().and_then(method_of).unwrap_or(Method::GET);
+        let named = FORMS.into_iter().find(|(name, _)| self.body.as_deref() == Some(name));
+        let format = named.map_or(BodyFormat::Json, |(_, format)| format);
         let endpoint = Endpoint::new(method, &self.name, &self.path);
         if let Some(body) = self.body.as_deref().filter(|_| !endpoint.takes_body()) {
             let message = format!("a {} has no body, and {body:?} is the form of one", endpoint.method());

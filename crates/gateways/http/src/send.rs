@@ -230,6 +230,10 @@ impl Manner {
     }
 }
 
+/// The word on a host that the guard refuses. It does not name the host, which a redirect may have chosen.
+const PRIVATE: &str = "this tool may not reach its service: the address is a private one; a service of this machine or \
+    network needs `private_addresses = true`, and link-local addresses are never reached";
+
 fn out_of_time() -> ProviderError {
     ProviderError::new(ErrorKind::Timeout, "the call took longer than it may").with_retryable(false)
 }
@@ -255,9 +259,7 @@ impl Unanswered {
             ErrorKind::Timeout => {
                 (ToolErrorKind::Timeout, format!("the service did not answer in time{unknown}"))
             }
-            ErrorKind::Permission => {
-                (ToolErrorKind::Failed, "this tool may not reach its service".to_owned())
-            }
+            ErrorKind::Permission => (ToolErrorKind::Failed, PRIVATE.to_owned()),
             ErrorKind::Configuration => (ToolErrorKind::Failed, "this tool is not set up".to_owned()),
             ErrorKind::StreamCut => {
                 (ToolErrorKind::Unavailable, format!("the answer ended before its end{unknown}"))

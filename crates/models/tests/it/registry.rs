@@ -99,6 +99,15 @@ fn a_wrong_configuration_says_where() {
     assert!(matches!(circle.model("a").unwrap_err().reason, Unresolved::NotAModel(_)));
 }
 
+// A `main` that returns an error prints it with `Debug`.
+#[test]
+fn a_main_that_fails_prints_the_words_for_people() {
+    let bare = registry().with_environment(Environment::new(|_| None));
+    let error: Box<dyn std::error::Error> = bare.model("anthropic/claude-opus-5").unwrap_err().into();
+    assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
+    assert_eq!(format!("{error:?}"), error.to_string());
+}
+
 #[test]
 fn uploads_are_one_switch() {
     let registry = registry();

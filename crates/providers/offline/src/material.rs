@@ -358,13 +358,21 @@ impl Material {
         room
     }
 
-    /// The names of the files, data and messages that were read, each once.
+    /// The names of the files, data and messages that were read, each once; not of tools that only found files.
     pub(crate) fn read_names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for source in self.sources.iter().filter(|source| source.kind != SourceKind::Listing) {
+        let finds = |source: &Source| {
+            source.kind == SourceKind::Data && self.items.iter().any(|(tool, _)| *tool == source.name)
+        };
+        let read = self.sources.iter().filter(|source| source.kind != SourceKind::Listing && !finds(source));
+        for source in read {
+            let name = match source.kind {
+                SourceKind::Data => format!("the result of {}", source.name),
+                _ => source.name.clone(),
+            };
             let name = match &source.cut {
-                Some(cut) => format!("{} ({cut})", source.name),
-                None => source.name.clone(),
+                Some(cut) => format!("{name} ({cut})"),
+                None => name,
             };
             if !names.contains(&name) {
                 names.push(name);

@@ -268,10 +268,17 @@ impl Data {
     }
 }
 
-/// Lines that look like names of files, one each.
+/// Lines that look like names of files, one each; some servers mark what each of them is.
 pub(crate) fn named_files(text: &str) -> Vec<Item> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let is_file = |line: &&str| {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<String> = lines
+        .map(|line| match (line.strip_prefix("[FILE] "), line.strip_prefix("[DIR] ")) {
+            (Some(file), _) => file.trim_start().to_owned(),
+            (_, Some(folder)) => format!("{}/", folder.trim()),
+            _ => line.to_owned(),
+        })
+        .collect();
+    let is_file = |line: &String| {
         let extension = line.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
         let named =
             (1..=5).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -382,6 +389,14 @@ mod tests {
         let texts: Vec<_> = one.pieces.passages.iter().map(|passage| passage.text.as_str()).collect();
         assert_eq!(texts, ["city: Oslo", "temperature: 12", "speed: 3"]);
         assert_eq!(one.pieces.passages[1].heading, "Oslo");
+    }
+
+    #[test]
+    fn marks_of_listings_are_no_part_of_a_name() {
+        let found = named_files("[FILE] invoice 0417.pdf\n[DIR] contracts\nnotes.md\n");
+        let names: Vec<_> = found.iter().filter_map(Item::name).collect();
+        assert_eq!(names, ["invoice 0417.pdf", "contracts/", "notes.md"]);
+        assert!(found[1].is_folder() && !found[0].is_folder());
     }
 
     #[test]

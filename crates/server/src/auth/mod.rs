@@ -74,10 +74,10 @@ impl Auth {
                 Ok(principal) => return Ok(by_key(principal)),
                 Err(refusal) => refused(refusal),
             },
-            _ => Fault::unauthenticated(),
+            _ => Fault::unauthenticated(given.is_some()),
         };
         #[cfg(not(feature = "jwt"))]
-        let refused = Fault::unauthenticated();
+        let refused = Fault::unauthenticated(given.is_some());
         match &self.hook {
             Some(hook) => {
                 let principal = hook(headers.clone()).await.ok_or(refused)?;

@@ -126,7 +126,7 @@ impl Body {
     /// The options for the model; an option that cannot be honoured is refused.
     pub(crate) fn settings(&self) -> Result<Option<ModelSettings>, Fault> {
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Fault::unsupported("n", "there is one answer to a request"));
+            return Err(Fault::unsupported("n", "a request gets one answer: leave `n` out, or set it to 1"));
         }
         if self.logprobs == Some(true) {
             return Err(Fault::unsupported("logprobs", "probabilities of tokens are not told"));

@@ -51,7 +51,10 @@ async fn every_route_but_health_asks_for_a_key() {
             }
             let response = client.send(request, Body::empty()).await;
             assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{method} {path} {authorization:?}");
-            assert_eq!(value(response).await["error"]["code"], "invalid_api_key");
+            let error = value(response).await["error"].take();
+            assert_eq!(error["code"], "invalid_api_key");
+            let is_wrong = error["message"].as_str().unwrap().starts_with("the API key is not valid");
+            assert_eq!(is_wrong, authorization == Some("Bearer atk_wrong"), "{authorization:?}: {error}");
         }
     }
     for path in ["/v1/health", "/v1/health/ready"] {

@@ -135,7 +135,7 @@ impl Link {
                         Err(problem)
                     }
                     Err(_) => {
-                        let problem = format!("it did not answer within {} s", limit.as_secs_f64());
+                        let problem = silent(config, limit.as_secs_f64());
                         state.failed(problem.clone());
                         Err(problem)
                     }
@@ -145,7 +145,7 @@ impl Link {
             let problem = match connected.await {
                 Ok(Ok(session)) => return Ok(session),
                 Ok(Err(problem)) => problem,
-                Err(_) => format!("it did not answer within {} s", limit.as_secs_f64()),
+                Err(_) => silent(config, limit.as_secs_f64()),
             };
             tracing::warn!(server = config.alias, problem, "a server is not available");
             Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
@@ -212,6 +212,19 @@ impl Drop for Trying<'_> {
     }
 }
 
+/// The word on a server that does not answer. A program that is installed at its first start may need longer, or a
+/// variable, such as that of a proxy.
+fn silent(config: &Config, seconds: f64) -> String {
+    let advice = match config.door {
+        Door::Command(_) => {
+            "; its time is `connect_seconds`, and variables that its program needs, such as those of a proxy, are passed \
+             on with `inherit`"
+        }
+        Door::Endpoint(_) => "",
+    };
+    format!("it did not answer within {seconds} s{advice}")
+}
+
 /// A server with which no connection comes about.
 struct Unserved {
     problem: String,
@@ -263,10 +276,8 @@ async fn serve(
     match &config.door {
         Door::Command(command) => {
             let child = command.start(&config.alias, &config.redactor(), longest);
-            let (child, log) = child.map_err(|error| {
-                let problem = format!("its program cannot be started: {}", error.kind());
-                Unserved { problem, is_final: true }
-            })?;
+            let (child, log) =
+                child.map_err(|error| Unserved { problem: command.unstarted(&error), is_final: true })?;
             match client.serve_with_lifecycle(child, mode).await {
                 Ok(running) => Ok(running),
                 Err(error) => {

@@ -27,8 +27,9 @@ use tokio::time::Instant;
 use super::secrets::{of_arguments, of_given, of_variable};
 use super::too_deep::ShallowLines;
 
-/// The variables that a child inherits: the places of programs, homes and temporary files, and the language.
-const INHERITED: [&str; 16] = [
+/// The variables that a child inherits: the places of programs, homes, temporary files and certificates, and the language.
+/// Those of proxies may hold passwords.
+const INHERITED: [&str; 22] = [
     "HOME",
     "LANG",
     "LC_ALL",
@@ -45,6 +46,12 @@ const INHERITED: [&str; 16] = [
     "TEMP",
     "TMP",
     "USERPROFILE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
 ];
 
 /// The time that a child has to end by itself once its input is closed.
@@ -62,7 +69,7 @@ const UNASKED_TIME: Duration = Duration::from_secs(10);
 /// The command that starts a server as a child process.
 ///
 /// The child gets the environment that is named here and a short list of harmless variables (`PATH`, `HOME`, the
-/// language, the place of temporary files), nothing else: keys of this process stay here. Its error stream goes to
+/// language, the places of temporary files and of certificates, such as `NODE_EXTRA_CA_CERTS`), nothing else: keys of this process stay here. Its error stream goes to
 /// [`tracing`] under the target `attache_mcp::stderr`. It leads a process group, which is killed with it.
 ///
 /// ```
@@ -140,6 +147,19 @@ impl McpCommand {
     /// The bytes of the longest text that may be a secret.
     fn longest_secret(&self) -> usize {
         self.secrets().iter().map(String::len).max().unwrap_or_default().clamp(LONGEST_KEY, LONGEST_LINE)
+    }
+
+    /// Why the child cannot be started.
+    pub(crate) fn unstarted(&self, error: &io::Error) -> String {
+        let why = match error.kind() {
+            // The system says the same of both.
+            io::ErrorKind::NotFound => match self.folder.as_ref().filter(|folder| !folder.is_dir()) {
+                Some(folder) => format!("its folder {} is not there", folder.display()),
+                None => "there is no such program".to_owned(),
+            },
+            kind => kind.to_string(),
+        };
+        format!("its program {:?} cannot be started: {why}", self.program.display())
     }
 
     /// Starts the child. The task ends a little behind it, with the last lines of its error stream.

@@ -160,7 +160,20 @@ async fn a_server_that_dies_at_its_start_is_quoted_without_secrets() {
 async fn a_program_that_is_not_there_is_said_to_be() {
     let error = tools(&server(McpCommand::new("no-such-program-anywhere"))).await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Unavailable);
-    assert!(error.for_model().contains("cannot be started: entity not found"), "{error}");
+    let told = "its program \"no-such-program-anywhere\" cannot be started: there is no such program";
+    assert!(error.for_model().contains(told), "{error}");
+    let error = tools(&server(McpCommand::new("sh").folder("/no/such/folder"))).await.unwrap_err();
+    let told = "its program \"sh\" cannot be started: its folder /no/such/folder is not there";
+    assert!(error.for_model().contains(told), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_answer_may_need_time_or_variables() {
+    let limits = McpLimits::new().with_connect(Duration::from_millis(300));
+    let error = tools(&server(McpCommand::new("sleep").arg("60")).limits(limits)).await.unwrap_err();
+    let told = error.for_model();
+    assert!(told.contains("did not answer within 0.3 s; its time is `connect_seconds`"), "{told}");
+    assert!(told.contains("passed on with `inherit`"), "{told}");
 }
 
 #[tokio::test]

@@ -406,3 +406,11 @@ async fn tables_in_texts_of_a_json_file_keep_their_columns() {
     let said = ask(&[File("plan.json", "application/json", json)], "How many chairs are in the attic?").await;
     assert!(said.answer.contains("| Attic | 7 |") && !said.answer.contains("Lamps"), "{}", said.answer);
 }
+
+#[tokio::test]
+async fn a_tool_that_found_files_is_none_that_was_looked_at() {
+    let said = ask_searching(&inbox(), "Who painted the ceiling of the meeting room?").await;
+    assert!(said.calls.iter().any(|call| call.starts_with("search_files")), "{:?}", said.calls);
+    let looked = said.answer.lines().find(|line| line.starts_with("I looked at: ")).unwrap();
+    assert!(looked.contains("meeting.md") && !looked.contains("search_files"), "{looked}");
+}
