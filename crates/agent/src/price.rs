@@ -217,7 +217,9 @@ impl Prices {
     pub fn price(&self, asked: &str, answered: Option<&str>) -> Option<&Price> {
         let (provider, model) = asked.split_once('/').unwrap_or(("", asked));
         let Some(answered) = answered.filter(|answered| *answered != model) else {
-            return self.listed(asked).or_else(|| self.listed(model));
+            // A name with an owner in it, as of routers, is priced by whoever serves it.
+            let bare = || if model.contains('/') { None } else { self.listed(model) };
+            return self.listed(asked).or_else(bare);
         };
         let own = self.listed(&format!("{provider}/{answered}")).or_else(|| self.listed(answered));
         // Providers name the day of a model that was asked for without one.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::search::is_whole;
+
 /// The maximum number of bytes of a name of a file that is looked for.
 const LONGEST_NAME: usize = 255;
 
@@ -12,7 +14,7 @@ pub(crate) struct Parts {
     pub(crate) code: Vec<(usize, usize)>,
     /// Addresses, in order.
     pub(crate) urls: Vec<(usize, usize)>,
-    /// Names of files that were shown, in order.
+    /// Names of files that were shown.
     names: Vec<(usize, usize)>,
     /// The start of each paragraph.
     paragraphs: Vec<usize>,
@@ -47,11 +49,14 @@ impl Parts {
 
     /// Learns which files the answer may name.
     pub(crate) fn learn<'n>(&mut self, text: &str, files: impl Iterator<Item = &'n str>) {
-        let files = files.filter(|file| file.contains('.') && file.len() <= LONGEST_NAME);
-        for file in files.collect::<BTreeSet<_>>() {
-            self.names.extend(text.match_indices(file).map(|(at, file)| (at, at + file.len())));
+        let is_file = |file: &&str| {
+            file.len() <= LONGEST_NAME && file.contains('.') && file.contains(char::is_alphabetic)
+        };
+        for file in files.filter(is_file).collect::<BTreeSet<_>>() {
+            let whole = |at: &usize| is_whole(text, *at, at + file.len());
+            let places = text.match_indices(file).map(|(at, _)| at).filter(whole);
+            self.names.extend(places.map(|at| (at, at + file.len())));
         }
-        self.names.sort_unstable();
     }
 
     /// The number of the paragraph of a place.
@@ -68,7 +73,7 @@ impl Parts {
     }
 
     pub(crate) fn is_name(&self, at: usize) -> bool {
-        holds(&self.names, at)
+        self.names.iter().any(|(start, end)| (*start..*end).contains(&at))
     }
 }
 

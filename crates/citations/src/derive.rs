@@ -20,22 +20,17 @@ pub(crate) struct Operand {
     pub(crate) line: usize,
 }
 
-/// True if the figures that stand at the same place of the lines above, from their beginning or their end, add up to
-/// this one: a column of rows that the answer quotes.
+/// True if the figures that stand at the same place of the lines above add up to this one: a column of rows that the
+/// answer quotes. Rows have as many figures as the last of them.
 pub(crate) fn adds_up_column(reading: &Reading, unit: Option<Unit>, line: usize, known: &[Operand]) -> bool {
     let above = known.get(..known.partition_point(|operand| operand.line < line)).unwrap_or_default();
-    let rows = || above.chunk_by(|one, other| one.line == other.line).rev().take(MAX_ROWS);
-    let adds_up = |cell: &dyn Fn(&[Operand]) -> Option<Operand>| {
-        let mut sum = 0_i128;
-        rows().map_while(cell).enumerate().any(|(row, operand)| {
-            let same = operand.unit == unit || operand.unit.is_none() || unit.is_none();
-            sum = sum.saturating_add(operand.value);
-            row > 0 && same && reading.is(sum)
-        })
-    };
-    (0..MAX_OPERANDS).any(|column| {
-        adds_up(&|row| row.get(column).copied())
-            || adds_up(&|row| row.get(row.len().checked_sub(column + 1)?).copied())
+    let lines = || above.chunk_by(|one, other| one.line == other.line).rev().take(MAX_ROWS);
+    let Some(columns) = lines().next().map(<[_]>::len) else { return false };
+    (0..columns.min(MAX_OPERANDS)).any(|column| {
+        let rows = || lines().take_while(|row| row.len() == columns).filter_map(|row| row.get(column));
+        let same = |operand: &Operand| operand.unit == unit || operand.unit.is_none() || unit.is_none();
+        let sum = rows().fold(0_i128, |sum, operand| sum.saturating_add(operand.value));
+        rows().count() > 1 && rows().all(same) && reading.is(sum)
     })
 }
 

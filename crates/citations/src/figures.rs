@@ -370,8 +370,8 @@ fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options)
     }
     let line = line_of(answer, number.start);
     let below = items(answer.get(number.end..)?, answer.get(line..)?);
-    let is_quote = |row: &&str| row.trim_start().starts_with(['“', '"', '>', '|']);
-    let above = answer.get(..line)?.lines().rev().take_while(is_quote).count();
+    let is_quote = |row: &&str| row.trim_start().starts_with(['“', '"', '>']);
+    let above = answer.get(..line)?.trim_end().lines().rev().take_while(is_quote).count();
     let is = |count: usize| count > 1 && i128::try_from(count).is_ok_and(|count| value == count * ONE);
     (number.unit.is_none() && (is(below) || is(above))).then_some(Ignored::Count)
 }

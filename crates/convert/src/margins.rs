@@ -7,12 +7,17 @@ use crate::table::push_cells;
 /// A `header` or `footer` with its codes.
 pub(crate) type Margin = (&'static str, String);
 
+/// The maximum number of bytes of a section, and of the name of a sheet in it.
+const MAX_SECTION: usize = 64 << 10;
+const MAX_NAME: usize = 255;
+
 /// Headers and footers of one sheet: of its first page, of even ones, and of the others.
 pub(crate) const MAX_MARGINS: usize = 6;
 
 /// Writes the headers and footers of a sheet, each text once.
 pub(crate) fn write(margins: &[Margin], sheet: &str, output: &mut Output) {
     let mut shown = Vec::new();
+    let sheet = sheet.get(..sheet.floor_char_boundary(MAX_NAME)).unwrap_or(sheet);
     for (kind, code) in margins {
         if let Some(text) = text(code, sheet, output) {
             output.margin(kind, &text, &mut shown);
@@ -27,6 +32,9 @@ fn text(code: &str, sheet: &str, output: &mut Output) -> Option<String> {
     let mut says = false;
     let mut rest = code.chars().peekable();
     while let Some(c) = rest.next() {
+        if section.len() > MAX_SECTION {
+            break;
+        }
         if c != '&' {
             says |= !c.is_whitespace();
             section.push(c);
@@ -57,4 +65,17 @@ fn text(code: &str, sheet: &str, output: &mut Output) -> Option<String> {
     let mut text = String::new();
     push_cells(&mut text, sections.iter().map(String::as_str).filter(|section| !section.is_empty()));
     says.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Unit};
+
+    #[test]
+    fn the_name_of_a_sheet_fills_no_memory() {
+        let mut output = Output::new(Unit::Sheet, &Limits::new());
+        let text = text(&format!("x{}", "&A".repeat(100_000)), &"x".repeat(1_000_000), &mut output).unwrap();
+        assert!((1..=2 * MAX_SECTION).contains(&text.len()), "{}", text.len());
+    }
 }

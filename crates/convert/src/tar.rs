@@ -57,8 +57,10 @@ fn files(bytes: &[u8], clock: Clock) -> Result<(Vec<File>, bool), ConvertError> 
         match head.get(156) {
             Some(b'L') => long = Some(text(data)),
             Some(b'x') => long = path(data).or(long.take()),
-            // Names of targets of links, what holds for all files, and folders.
-            Some(b'K' | b'g' | b'5') => {}
+            // Names of targets of links, and what holds for all files.
+            Some(b'K' | b'g') => {}
+            // A folder has its own long name.
+            Some(b'5') => long = None,
             Some(b'1' | b'2') => file(", link"),
             _ => file(""),
         }

@@ -331,8 +331,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how long a run may take. The time for which it is paused, until somebody decides or a result comes, does not
-    /// count. Unlimited by default.
+    /// Sets how long a run may take. The time for which it is paused, from the end of one drive until it is resumed, does
+    /// not count; the time that a drive waits for results of the caller does. Unlimited by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.inner.timing.deadline = Some(deadline);
         self

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use attache_core::message::{UNANSWERED, UserOrigin};
 use attache_core::repair::{Repaired, repair};
 use attache_core::tool::{DocumentView, Extensions, RunValues};
 use attache_core::{Document, ErrorKind, Message, ProviderError, Role, StoreError, Transcript};
@@ -275,23 +274,8 @@ pub(crate) fn conversation(
         let stands = first.filter(|first| says(first, own)).cloned();
         messages.push(stands.unwrap_or_else(|| Message::system(own).shared()));
     }
-    messages.extend(history.cloned());
-    mark_unanswered(&mut messages);
-    messages.extend_from_slice(new);
+    messages.extend(history.chain(new).cloned());
     messages
-}
-
-/// Marks the messages of authors at the end of a history that brought documents: their run failed before the model said
-/// anything. What was an error for that run is none for the next one.
-fn mark_unanswered(history: &mut [Arc<Message>]) {
-    for message in history.iter_mut().rev() {
-        let Message::User(user) = &**message else { return };
-        if user.origin == UserOrigin::Author && !message.documents().is_empty() {
-            let mut user = user.clone();
-            user.metadata = user.metadata.with(UNANSWERED, true);
-            *message = Message::User(user).shared();
-        }
-    }
 }
 
 /// True if a message is a system message of that text.

@@ -17,7 +17,7 @@ impl Run {
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayError> {
         let waited = self.waited_until(entry.at);
         self.take(entry)?;
-        (self.waited, self.last_at) = (waited, entry.at);
+        (self.waited, self.last_at) = (waited, self.last_at.max(entry.at));
         Ok(())
     }
 

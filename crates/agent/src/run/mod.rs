@@ -336,14 +336,14 @@ impl Run {
         self.deadline.is_some()
     }
 
-    /// When the run's time is up, as it stands `now`, in milliseconds since 1970. The time in which the run waits for
-    /// a person or a client is none of its own.
+    /// When the run's time is up, as it stands `now`, in milliseconds since 1970. The time in which it is asked of a
+    /// person, or in which it has nothing to do before somebody answers, is none of its own.
     pub(crate) fn deadline(&self, now: u64) -> Option<u64> {
         self.deadline.map(|deadline| deadline.saturating_add(self.waited_until(now)))
     }
 
     fn waited_until(&self, now: u64) -> u64 {
-        let waits = self.is_timed() && self.waiting().is_some();
+        let waits = self.is_timed() && (self.is_asked() || self.is_waiting());
         self.waited.saturating_add(if waits { now.saturating_sub(self.last_at) } else { 0 })
     }
 

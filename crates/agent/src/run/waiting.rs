@@ -4,6 +4,7 @@ use attache_core::{ToolCall, ToolCallId};
 
 use crate::log::{ApprovalRequest, DeferredRequest, NestedAgent};
 use crate::outcome::EndReason;
+use crate::run::pending::Held;
 use crate::run::{Phase, Run};
 
 /// The things for which a run waits, those of runs inside its tools included.
@@ -28,16 +29,27 @@ impl Run {
     /// The things for which the run waits, if it has nothing else to do before somebody decides or a result comes. The log
     /// does not say whether somebody drives it meanwhile.
     pub fn waiting(&self) -> Option<Waiting> {
-        let Phase::Calls(calls) = &self.phase else { return None };
+        self.is_waiting().then(|| self.waiting_beside(&self.paused()))
+    }
+
+    /// True if the run has nothing else to do before somebody decides or a result comes.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let Phase::Calls(calls) = &self.phase else { return false };
         let mut pending = self.pending(calls).into_iter();
-        let waits = pending.all(|pending| {
+        pending.all(|pending| {
             let id = &pending.call.id;
             self.waits_for_decision(id)
                 || self.deferred_call(id).is_some()
                 || pending.external
                 || self.waits_inside(id)
-        });
-        waits.then(|| self.waiting_beside(&self.paused()))
+        })
+    }
+
+    /// True if a person is to decide about a call, also of a run inside a tool. Other calls may be held up by that.
+    pub(crate) fn is_asked(&self) -> bool {
+        let undecided = |held: &Held| held.approvals.iter().any(|question| question.decided.is_none());
+        self.held.as_ref().is_some_and(|held| undecided(held))
+            || self.inside.iter().any(|inside| inside.run.is_asked())
     }
 
     /// The calls that the caller is to answer, those of runs inside its tools included, whatever else the run has to do beside
@@ -61,16 +73,15 @@ impl Run {
     /// True if runs inside the tool of a call wait, and nothing else happens there.
     fn waits_inside(&self, call: &ToolCallId) -> bool {
         let mut open = self.inside.iter().filter(|inside| inside.call == *call && !inside.run.has_ended());
-        open.clone().next().is_some() && open.all(|inside| inside.run.waiting().is_some())
+        open.clone().next().is_some() && open.all(|inside| inside.run.is_waiting())
     }
 
     /// The calls whose tools wait for somebody inside, as the log tells of them.
     pub(crate) fn paused(&self) -> Vec<Paused> {
         let paused = self.inside.iter().filter(|inside| self.is_open(&inside.call)).filter_map(|inside| {
             let waiting = inside.run.waiting_beside(&inside.run.paused());
-            let is_asked = !waiting.approvals.is_empty()
-                || !waiting.deferred.is_empty()
-                || inside.run.waiting().is_some();
+            let is_asked =
+                !waiting.approvals.is_empty() || !waiting.deferred.is_empty() || inside.run.is_waiting();
             is_asked.then(|| (inside.call.clone(), waiting))
         });
         paused.collect()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_stream::stream;
+use attache_core::message::{UNANSWERED, UserOrigin};
 use attache_core::{Message, Role, ToolCall};
 use futures_core::Stream;
 use futures_util::future::{Either, select};
@@ -334,6 +335,7 @@ async fn begin(
             input.grants = outcome.grants;
         }
         input.history = outcome.messages;
+        mark_unanswered(&mut input.history);
         input.history.extend(unread);
         // The agent that answered last has the conversation still, if it is handed over to it at all.
         let agent = outcome.agent.filter(|agent| settings.agent.setup().hands_over_to(agent));
@@ -347,4 +349,17 @@ async fn begin(
     }
     journal.begin(&run.unwrap_or_default(), turn);
     Ok(())
+}
+
+/// Marks the messages at the end of a history with which authors attached documents: their runs ended before the model
+/// said anything. An error of such a run is none of the next one.
+fn mark_unanswered(history: &mut [Arc<Message>]) {
+    for message in history.iter_mut().rev() {
+        let Message::User(user) = &**message else { return };
+        if user.origin == UserOrigin::Author && !message.documents().is_empty() {
+            let mut user = user.clone();
+            user.metadata = user.metadata.with(UNANSWERED, true);
+            *message = Message::User(user).shared();
+        }
+    }
 }

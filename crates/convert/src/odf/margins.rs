@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::margins::Margin;
+use crate::margins::{MAX_MARGINS, Margin};
 use crate::xml::{Node, Stop, Xml};
 
 /// Longest header or footer, and the number of them that are kept.
 const MAX_TEXT: usize = 64 << 10;
-const MAX_MARGINS: usize = 10_000;
+const MAX_ALL: usize = 10_000;
 
 /// The headers and footers of each master page.
 pub(super) type Margins = HashMap<String, Vec<Margin>>;
@@ -18,6 +18,8 @@ pub(super) fn read(mut xml: Xml<'_>, found: &mut Margins) -> Result<(), Stop> {
     let mut count = 0;
     loop {
         let mut skip = false;
+        // Marks without text are bounded, too.
+        code.truncate(code.floor_char_boundary(MAX_TEXT));
         match xml.next()? {
             Node::Open(tag) => match (tag.name(), kind) {
                 ("master-page", _) => page = tag.exact("style:name").unwrap_or_default(),
@@ -49,9 +51,12 @@ pub(super) fn read(mut xml: Xml<'_>, found: &mut Margins) -> Result<(), Stop> {
                 "p" => code.push('\n'),
                 "header" | "header-left" | "header-first" | "footer" | "footer-left" | "footer-first" => {
                     let code = std::mem::take(&mut code);
-                    if let Some(kind) = kind.take().filter(|_| count < MAX_MARGINS) {
+                    if let Some(kind) = kind.take().filter(|_| count < MAX_ALL) {
                         count += 1;
-                        found.entry(page.clone()).or_default().push((kind, code));
+                        let of_page = found.entry(page.clone()).or_default();
+                        if of_page.len() < MAX_MARGINS {
+                            of_page.push((kind, code));
+                        }
                     }
                 }
                 _ => {}

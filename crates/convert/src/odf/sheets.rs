@@ -154,6 +154,7 @@ pub(super) fn read(
                     row.write(&mut grid, output);
                 }
                 "table" if !in_cell => {
+                    clock.check()?;
                     grid.finish(output);
                     let page = pages.get(&sheet_style).map_or("Default", String::as_str);
                     if let Some(found) = margins.get(page).filter(|_| shown) {

@@ -68,6 +68,14 @@ fn tar_archives_are_listed() {
 }
 
 #[test]
+fn a_long_name_of_a_folder_is_no_name_of_the_next_file() {
+    let folder = [entry(b'L', b"././@LongLink", b"", b"a long folder/\0"), entry(b'5', b"cut", b"", b"")];
+    let archive = [&folder.concat()[..], &entry(b'0', b"a.txt", b"", b"x"), &[0; 1024]].concat();
+    let read = read(TAR, &archive).unwrap();
+    assert_eq!(read.text, "archive, 1 file:\n- a.txt (1 bytes)\n");
+}
+
+#[test]
 fn damaged_tar_archives_say_what_is_left_out() {
     let whole = archive();
     let cut = read(TAR, &whole[..1536]).unwrap();

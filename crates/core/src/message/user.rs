@@ -13,8 +13,8 @@ pub const TOOL_CALL_DOCUMENTS: &str = "toolCallDocuments";
 /// asks anything with it.
 pub const NOTICE: &str = "notice";
 
-/// The metadata key of an author's message of an earlier run that failed before the model answered. It is no part of the
-/// turn that the next message begins: a document that the model could not take then is a note now, and no error again.
+/// The metadata key of an author's message of an earlier run of a session that ended before the model answered. It is no
+/// part of the turn that comes next: a document that the model does not take is a note there, and no error again.
 pub const UNANSWERED: &str = "unanswered";
 
 /// The origin of a user message.

@@ -126,10 +126,11 @@ pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials)
                         Origin::Event
                     }
                     _ => {
-                        if answered {
+                        if user.metadata.get(UNANSWERED).is_some() {
+                            (turn, answered) = (at + 1, true);
+                        } else if std::mem::take(&mut answered) {
                             turn = at;
                         }
-                        answered = user.metadata.get(UNANSWERED).is_some();
                         Origin::Author { current: false }
                     }
                 };
