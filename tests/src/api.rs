@@ -53,7 +53,7 @@ pub const APIS: [Api; 7] = {
 pub const PDF_APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
 
 /// Those that hold the calls of a single strict tool to its schema.
-pub const STRICT_APIS: [Api; 5] = PDF_APIS;
+pub const STRICT_APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
 
 /// The table of Cohere's models, which their crate keeps for itself.
 static COHERE: LazyLock<Option<Matrix>> =

@@ -14,11 +14,11 @@ use crate::registry::Registry;
 const MODEL: &str = "recorded";
 
 impl Registry {
-    /// Returns the protocol of a recorded model call, and a codec of this registry that reads the reply. `None` for calls
-    /// to other endpoints, such as those of files and token counts, and for APIs whose provider this registry lacks.
+    /// Returns the protocol of a recorded model call, and a codec that reads the reply. `None` for calls to other
+    /// endpoints, such as those of files and token counts, and for APIs whose provider is left out of this registry.
     ///
-    /// `provider` is what the recording says of its origin, such as `groq`: of a server that imitates an API it tells the
-    /// profile, if the call does not name the host.
+    /// `provider` is what the recording says of its origin, such as `groq`. For Chat Completions and Responses it tells
+    /// the bundled profile, if the call does not name the host; profiles of this registry's own do not count there.
     ///
     /// ```
     /// use attache_models::Registry;

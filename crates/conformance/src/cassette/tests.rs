@@ -290,6 +290,7 @@ async fn rendered_answers_have_the_members_of_recorded_ones() {
             .filter(|path| !unseen.iter().any(|unseen| path.ends_with(unseen)))
             .collect();
         assert!(new.is_empty(), "{api}: {new:?}");
-        assert!(rendered.len() > 15, "{rendered:?}");
+        let least = if matches!(api, Api::Cohere | Api::Ollama) { 15 } else { 25 };
+        assert!(rendered.len() > least, "{rendered:?}");
     }
 }

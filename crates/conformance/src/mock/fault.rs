@@ -97,8 +97,8 @@ impl Reply {
     }
 
     /// Ends a stream with an error event in the API's shape instead of the event that has that index. `kind` is
-    /// its type, its `code` in Responses, its `status` in Gemini, the finish reason in Cohere; Ollama has none. In Converse it is a frame of the message type
-    /// `exception`, such as `throttlingException`.
+    /// its type, its `code` in Responses, its `status` in Gemini, the finish reason in Cohere; Ollama has none. In
+    /// Converse it is a frame of the message type `exception`, such as `throttlingException`.
     #[must_use]
     pub fn error_event(mut self, index: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {
         self.delivery.inserts.push(Insert::Error { at: index, kind: kind.into(), message: message.into() });

@@ -2,62 +2,50 @@
 
 use serde_json::{Map, Value};
 
+use crate::media::parse_data_uri;
 use crate::mock::chat::parts::check_image_url;
 use crate::mock::chat::problems::{
     Check, array, bad_value, invalid, missing, object, one_of, only, optional, optional_string, string,
     wrong_type,
 };
-use crate::mock::chat::tools::check_name;
 use crate::mock::rules::{Path, Violation};
 
 const MAX_IMAGES: usize = 20;
+const MAX_IMAGE_BYTES: usize = 20_000_000;
 const ROLES: &[&str] = &["system", "user", "assistant", "tool"];
 
 pub(super) fn check(messages: &[Value]) -> Check {
     let root = Path::Root.key("messages");
-    let mut images = 0;
-    // The calls whose results have not come.
-    let mut open: Vec<&str> = Vec::new();
+    let mut images = Vec::new();
+    let mut calls: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let path = root.index(index);
         let message = object(message, &path)?;
         let role = string(message, "role", &path)?;
         if role == "tool" {
-            check_result(message, &mut open, &path)?;
+            check_result(message, &calls, &path)?;
         } else {
-            check_answered(&open, &path)?;
-            open = check_message(message, role, index, &path)?;
+            calls.extend(check_message(message, role, index, &path)?);
         }
-        images += check_content(message, role, &path)?;
+        check_content(message, role, &mut images, &path)?;
     }
-    if images > MAX_IMAGES {
-        let message = format!("too many images: a request has at most {MAX_IMAGES}, got {images}");
+    let (count, bytes) = (images.len(), images.iter().sum::<usize>());
+    if count > MAX_IMAGES || bytes > MAX_IMAGE_BYTES {
+        let message = format!(
+            "too many images: a request has at most {MAX_IMAGES} of {MAX_IMAGE_BYTES} bytes in all, got {count} of {bytes}"
+        );
         return Err(invalid(&root, "invalid_value", message));
     }
-    check_answered(&open, &root.index(messages.len()))
+    Ok(())
 }
 
-fn check_result(message: &Map<String, Value>, open: &mut Vec<&str>, path: &Path<'_>) -> Check {
+fn check_result(message: &Map<String, Value>, calls: &[&str], path: &Path<'_>) -> Check {
     only(message, &["role", "tool_call_id", "content"], path)?;
-    let id = string(message, "tool_call_id", path)?;
-    match open.iter().position(|open| *open == id) {
-        Some(at) => {
-            open.remove(at);
-            Ok(())
-        }
-        None => {
-            let message = format!("the tool_call_id '{id}' is that of no call of the message before");
-            Err(invalid(&path.key("tool_call_id"), "invalid_value", message))
-        }
-    }
-}
-
-fn check_answered(open: &[&str], path: &Path<'_>) -> Check {
-    if open.is_empty() {
+    if calls.contains(&string(message, "tool_call_id", path)?) {
         return Ok(());
     }
-    let message = format!("tool calls without a tool message: {}", open.join(", "));
-    Err(invalid(path, "invalid_value", message))
+    let message = "tool call id not found in previous tool calls";
+    Err(invalid(&path.key("tool_call_id"), "invalid_value", message))
 }
 
 /// Checks all but the content of a message; returns the ids of its calls.
@@ -107,7 +95,7 @@ fn check_calls<'v>(message: &'v Map<String, Value>, path: &Path<'_>) -> Result<V
         let path = path.key("function");
         let spec = object(call.get("function").ok_or_else(|| missing(&path))?, &path)?;
         only(spec, &["name", "arguments"], &path)?;
-        check_name(spec, &path)?;
+        string(spec, "name", &path)?;
         if !matches!(serde_json::from_str(string(spec, "arguments", &path)?), Ok(Value::Object(_))) {
             let message = "expected a string that holds a JSON object";
             return Err(invalid(&path.key("arguments"), "invalid_value", message));
@@ -116,36 +104,31 @@ fn check_calls<'v>(message: &'v Map<String, Value>, path: &Path<'_>) -> Result<V
     Ok(ids)
 }
 
-/// Checks a content; returns how many images it has.
-fn check_content(message: &Map<String, Value>, role: &str, path: &Path<'_>) -> Result<usize, Violation> {
+/// Checks a content; adds the sizes of its images.
+fn check_content(
+    message: &Map<String, Value>,
+    role: &str,
+    images: &mut Vec<usize>,
+    path: &Path<'_>,
+) -> Check {
     let path = path.key("content");
     let is_call = optional(message, "tool_calls").is_some();
     let empty = || Err(invalid(&path, "invalid_value", "the message is empty"));
     match optional(message, "content") {
-        None if is_call => Ok(0),
+        None if is_call => Ok(()),
         None => Err(missing(&path)),
         Some(Value::String(text)) if text.trim().is_empty() => empty(),
-        Some(Value::String(_)) => Ok(0),
-        Some(Value::Array(blocks)) if blocks.is_empty() => {
-            if is_call {
-                Ok(0)
-            } else {
-                empty()
-            }
-        }
-        Some(Value::Array(blocks)) => {
-            let mut images = 0;
-            for (index, block) in blocks.iter().enumerate() {
-                images += usize::from(check_block(block, role, &path.index(index))?);
-            }
-            Ok(images)
-        }
+        Some(Value::String(_)) => Ok(()),
+        Some(Value::Array(blocks)) if blocks.is_empty() && !is_call => empty(),
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, block)| check_block(block, role, images, &path.index(index))),
         Some(other) => Err(wrong_type(&path, "a string or an array of blocks", other)),
     }
 }
 
-/// Checks a block; returns whether it is an image.
-fn check_block(block: &Value, role: &str, path: &Path<'_>) -> Result<bool, Violation> {
+fn check_block(block: &Value, role: &str, images: &mut Vec<usize>, path: &Path<'_>) -> Check {
     let block = object(block, path)?;
     let known: &[&str] = match role {
         "user" => &["text", "image_url"],
@@ -167,7 +150,10 @@ fn check_block(block: &Value, role: &str, path: &Path<'_>) -> Result<bool, Viola
             if let Some(detail) = optional(image, "detail") {
                 one_of(detail, &["auto", "low", "high"], &inner.key("detail"))?;
             }
-            check_image_url(string(image, "url", &inner)?, &inner.key("url"))?;
+            let url = string(image, "url", &inner)?;
+            check_image_url(url, &inner.key("url"))?;
+            // Each four signs of base64 are three bytes. The size at an address is not known.
+            images.push(parse_data_uri(url).map_or(0, |uri| uri.data.trim_end_matches('=').len() * 3 / 4));
         }
         "document" => {
             let document = inside()?;
@@ -181,5 +167,5 @@ fn check_block(block: &Value, role: &str, path: &Path<'_>) -> Result<bool, Viola
         }
         _ => {}
     }
-    Ok(kind == "image_url")
+    Ok(())
 }

@@ -16,8 +16,8 @@ pub(super) fn check(request: &Map<String, Value>) -> Check {
     let Some(choice) = optional(request, "tool_choice") else { return Ok(()) };
     let path = Path::Root.key("tool_choice");
     one_of(choice, &["REQUIRED", "NONE"], &path)?;
-    match optional(request, "tools") {
-        Some(_) => Ok(()),
-        None => Err(invalid(&path, "invalid_value", "'tool_choice' needs 'tools'.")),
+    if choice == "REQUIRED" && optional(request, "tools").is_none() {
+        return Err(invalid(&path, "invalid_value", "'REQUIRED' needs 'tools'."));
     }
+    Ok(())
 }

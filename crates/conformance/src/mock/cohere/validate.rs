@@ -70,7 +70,7 @@ fn check_numbers(request: &Map<String, Value>) -> Check {
     ] {
         check_decimal(request, key, min, max)?;
     }
-    for (key, max) in [("max_tokens", u64::MAX), ("k", 500), ("seed", u64::MAX), ("priority", 999)] {
+    for (key, max) in [("max_tokens", u64::MAX), ("k", 500), ("seed", u64::MAX), ("priority", u64::MAX)] {
         check_integer(request, key, 0, max)?;
     }
     Ok(())

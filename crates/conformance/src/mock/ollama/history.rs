@@ -7,7 +7,6 @@ use crate::mock::chat::parts::decode;
 use crate::mock::chat::problems::{
     Check, array, bad_value, invalid, missing, object, one_of, only, optional, optional_string, string,
 };
-use crate::mock::chat::tools::check_name;
 use crate::mock::rules::{Path, Violation};
 
 /// A call without its result: its id, which older servers do not give, and its name.
@@ -19,7 +18,8 @@ pub(super) fn check(messages: &[Value]) -> Check {
     for (index, message) in messages.iter().enumerate() {
         let path = root.index(index);
         let message = object(message, &path)?;
-        string(message, "content", &path)?;
+        // The official SDK leaves an empty one out.
+        optional_string(message, "content", &path)?;
         let known: &[&str] = match string(message, "role", &path)? {
             "tool" => {
                 check_result(message, &mut open, &path)?;
@@ -33,31 +33,28 @@ pub(super) fn check(messages: &[Value]) -> Check {
             }
         };
         only(message, known, &path)?;
-        check_answered(&open, &path)?;
         optional_string(message, "thinking", &path)?;
         check_images(message, &path)?;
-        open = check_calls(message, &path)?;
+        open.extend(check_calls(message, &path)?);
     }
-    check_answered(&open, &root.index(messages.len()))
-}
-
-/// Results come in the order of their calls, by which older servers and templates tell them apart.
-fn check_result<'v>(message: &'v Map<String, Value>, open: &mut Vec<Open<'v>>, path: &Path<'_>) -> Check {
-    only(message, &["role", "content", "tool_name", "tool_call_id"], path)?;
-    let name = string(message, "tool_name", path)?;
-    optional_string(message, "tool_call_id", path)?;
-    let id = message.get("tool_call_id").and_then(Value::as_str);
-    if open.first() != Some(&(id, name)) {
-        let message = format!("the result of '{name}' is not that of the next call");
-        return Err(invalid(&path.key("tool_name"), "invalid_value", message));
-    }
-    open.remove(0);
     Ok(())
 }
 
-fn check_answered(open: &[Open<'_>], path: &Path<'_>) -> Check {
-    let Some((_, name)) = open.first() else { return Ok(()) };
-    Err(invalid(path, "invalid_value", format!("a call of '{name}' has no result")))
+/// A result goes by the id of its call or, as on older servers, by the tool's name: the first call of a tool is answered
+/// first.
+fn check_result(message: &Map<String, Value>, open: &mut Vec<Open<'_>>, path: &Path<'_>) -> Check {
+    only(message, &["role", "content", "tool_name", "tool_call_id"], path)?;
+    let text = |key| message.get(key).and_then(Value::as_str);
+    for key in ["tool_name", "tool_call_id"] {
+        optional_string(message, key, path)?;
+    }
+    let (id, name) = (text("tool_call_id"), text("tool_name"));
+    let is_meant = |open: &Open<'_>| (id.is_none() || id == open.0) && name.is_none_or(|name| name == open.1);
+    let Some(at) = open.iter().position(is_meant) else {
+        return Err(invalid(path, "invalid_value", "the result is that of no open call"));
+    };
+    open.remove(at);
+    Ok(())
 }
 
 /// Images are base64 without a prefix.
@@ -89,7 +86,7 @@ fn check_calls<'v>(message: &'v Map<String, Value>, path: &Path<'_>) -> Result<V
         let path = path.key("function");
         let function = object(call.get("function").ok_or_else(|| missing(&path))?, &path)?;
         only(function, &["index", "name", "arguments"], &path)?;
-        let name = check_name(function, &path)?;
+        let name = string(function, "name", &path)?;
         let path = path.key("arguments");
         object(function.get("arguments").ok_or_else(|| missing(&path))?, &path)?;
         open.push((call.get("id").and_then(Value::as_str), name));

@@ -21,8 +21,8 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// Judges the body of a request to Ollama's own chat.
 ///
-/// The server ignores what it does not know and forgives much; this judges as its chat templates and the official SDK
-/// want it. The words are those of Chat Completions.
+/// The server ignores what it does not know and forgives much; this judges as the official SDK and the API's
+/// description want it. The words are those of Chat Completions.
 ///
 /// # Errors
 ///

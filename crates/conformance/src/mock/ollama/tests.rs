@@ -10,6 +10,14 @@ fn body(stream: bool) -> Value {
     json!({"model": "qwen3:4b", "stream": stream, "messages": [{"role": "user", "content": "hi"}]})
 }
 
+/// Expects the smallest body to be valid after the change.
+#[track_caller]
+fn keeps(change: impl FnOnce(&mut Value)) {
+    let mut body = body(false);
+    change(&mut body);
+    assert_eq!(validate_ollama(&body), Ok(()), "{body}");
+}
+
 /// Expects the smallest body to break a rule at `path` after the change.
 #[track_caller]
 fn breaks(path: &str, change: impl FnOnce(&mut Value)) {
@@ -60,10 +68,22 @@ fn every_member_is_known_and_of_its_type() {
 #[test]
 fn fields_have_their_forms() {
     breaks("stream", |body| _ = body.as_object_mut().expect("an object").remove("stream"));
+    keeps(|body| body["format"] = json!(""));
     breaks("format", |body| body["format"] = json!("yaml"));
     breaks("think", |body| body["think"] = json!(1));
     breaks("options.num_ctx", |body| body["options"] = json!({"num_ctx": 1.5}));
+    keeps(|body| {
+        body["options"] =
+            json!({"num_gpu": 1, "mirostat": 2, "mirostat_tau": 5.0, "tfs_z": 1, "use_mmap": true});
+    });
+    breaks("options.penalize_newline", |body| body["options"] = json!({"penalize_newline": 1}));
     breaks("options.max_tokens", |body| body["options"] = json!({"max_tokens": 1}));
+    keeps(|body| {
+        body["tools"] = json!([{"type": "function", "function": {"name": "a.b", "parameters": {}}}]);
+    });
+    breaks("tools[0].function.parameters", |body| {
+        body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+    });
     breaks("messages[1].content", after_user(vec![json!({"role": "user", "content": []})]));
     let images = |image: &str| json!({"role": "user", "content": "", "images": [image]});
     breaks("messages[1].images[0]", after_user(vec![images("data:image/png;base64,AAAA")]));
@@ -71,16 +91,19 @@ fn fields_have_their_forms() {
 }
 
 #[test]
-fn results_come_in_the_order_of_their_calls() {
-    let calls = |calls: &[Value]| json!({"role": "assistant", "content": "", "tool_calls": calls});
+fn results_go_by_ids_and_names() {
+    let calls = |calls: &[Value]| json!({"role": "assistant", "tool_calls": calls});
     let both = || calls(&[call("a", "f"), call("b", "g")]);
-    let mut body = body(false);
-    after_user(vec![both(), result("a", "f"), result("b", "g")])(&mut body);
-    assert_eq!(validate_ollama(&body), Ok(()));
-    breaks("messages[2].tool_name", after_user(vec![both(), result("b", "g"), result("a", "f")]));
-    breaks("messages[2].tool_name", after_user(vec![both(), result("b", "f"), result("a", "g")]));
-    breaks("messages[3]", after_user(vec![both(), result("a", "f")]));
-    breaks("messages[2]", after_user(vec![both(), json!({"role": "user", "content": "go"})]));
+    keeps(after_user(vec![both(), result("b", "g"), result("a", "f")]));
+    keeps(after_user(vec![both(), result("a", "f")]));
+    breaks("messages[2]", after_user(vec![both(), result("b", "f")]));
+    breaks("messages[3]", after_user(vec![both(), result("a", "f"), result("a", "f")]));
+    let by_id = json!({"role": "tool", "tool_call_id": "b", "content": "3"});
+    keeps(after_user(vec![both(), by_id]));
+    let old = calls(&[json!({"function": {"name": "f", "arguments": {}}})]);
+    let by_name = |name: &str| json!({"role": "tool", "tool_name": name, "content": "3"});
+    keeps(after_user(vec![old.clone(), by_name("f")]));
+    breaks("messages[2]", after_user(vec![old, by_name("g")]));
     let text = json!({"function": {"name": "f", "arguments": "{}"}});
     breaks("messages[1].tool_calls[0].function.arguments", after_user(vec![calls(&[text])]));
 }

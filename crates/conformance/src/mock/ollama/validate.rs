@@ -23,10 +23,43 @@ const FIELDS: &[&str] = &[
     "top_logprobs",
 ];
 
-/// The options that hold integers, and those that hold other numbers.
-const INTEGERS: &[&str] = &["num_ctx", "num_predict", "seed", "top_k", "num_keep", "repeat_last_n"];
-const DECIMALS: &[&str] =
-    &["temperature", "top_p", "presence_penalty", "frequency_penalty", "repeat_penalty", "min_p"];
+/// The official SDK's options by their types, and `min_p`, which the API's description has. `stop` is a list.
+const INTEGERS: &[&str] = &[
+    "num_ctx",
+    "num_batch",
+    "num_gpu",
+    "main_gpu",
+    "num_thread",
+    "num_keep",
+    "seed",
+    "num_predict",
+    "top_k",
+    "repeat_last_n",
+    "mirostat",
+];
+const DECIMALS: &[&str] = &[
+    "temperature",
+    "top_p",
+    "min_p",
+    "tfs_z",
+    "typical_p",
+    "repeat_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "mirostat_tau",
+    "mirostat_eta",
+];
+const BOOLEANS: &[&str] = &[
+    "numa",
+    "low_vram",
+    "f16_kv",
+    "logits_all",
+    "vocab_only",
+    "use_mmap",
+    "use_mlock",
+    "embedding_only",
+    "penalize_newline",
+];
 
 pub(super) fn check(body: &Value) -> Check {
     let root = Path::Root;
@@ -43,7 +76,8 @@ pub(super) fn check(body: &Value) -> Check {
     }
     match optional(request, "format") {
         None | Some(Value::Object(_)) => {}
-        Some(Value::String(word)) if word == "json" => {}
+        // An empty one is none.
+        Some(Value::String(word)) if word.is_empty() || word == "json" => {}
         Some(other) => return Err(wrong_type(&root.key("format"), "'json' or a schema", other)),
     }
     match optional(request, "think") {
@@ -69,7 +103,8 @@ fn check_options(request: &Map<String, Value>) -> Check {
             "stop" => array(value, &path)?.iter().all(Value::is_string),
             key if INTEGERS.contains(&key) => value.is_i64() || value.is_u64(),
             key if DECIMALS.contains(&key) => value.is_number(),
-            key => return Err(bad_value(&path, key, &[INTEGERS, DECIMALS].concat())),
+            key if BOOLEANS.contains(&key) => value.is_boolean(),
+            key => return Err(bad_value(&path, key, &[INTEGERS, DECIMALS, BOOLEANS, &["stop"]].concat())),
         };
         if !fits {
             return Err(wrong_type(&path, "the type of the option", value));

@@ -89,7 +89,9 @@ fn numbers_lists_and_choices_have_bounds() {
         body["thinking"] = json!({"type": "enabled", "token_budget": 0});
     });
     breaks("stop_sequences", |body| body["stop_sequences"] = json!(["a", "b", "c", "d", "e", "f"]));
-    breaks("tool_choice", |body| body["tool_choice"] = json!("NONE"));
+    keeps(|body| body["priority"] = json!(1000));
+    keeps(|body| body["tool_choice"] = json!("NONE"));
+    breaks("tool_choice", |body| body["tool_choice"] = json!("REQUIRED"));
     breaks("messages", |body| body["messages"] = json!([]));
     let format = json!({"type": "json_object", "json_schema": {"type": "object"}});
     keeps(|body| body["response_format"] = format.clone());
@@ -97,8 +99,11 @@ fn numbers_lists_and_choices_have_bounds() {
         body["response_format"] = format.clone();
         body["tools"] = json!([tool()]);
     });
+    keeps(|body| {
+        body["tools"] = json!([{"type": "function", "function": {"name": "a.b", "parameters": {}}}]);
+    });
     breaks("tools[0].function.parameters", |body| {
-        body["tools"] = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);
+        body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
     });
 }
 
@@ -120,15 +125,23 @@ fn roles_have_their_places_and_blocks() {
     let images = |count: usize| json!({"role": "user", "content": vec![image(); count]});
     keeps(after_user(vec![images(10), images(10)]));
     breaks("messages", after_user(vec![images(10), images(11)]));
+    let large = |size: usize| {
+        let mut bytes = png(1, 1);
+        bytes.resize(size, 0);
+        let url = format!("data:image/png;base64,{}", base64(bytes));
+        json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]})
+    };
+    keeps(after_user(vec![large(10_000_000), large(10_000_000)]));
+    breaks("messages", after_user(vec![large(10_000_000), large(10_000_001)]));
 }
 
 #[test]
-fn results_answer_the_calls_before_them() {
+fn results_answer_calls_before_them() {
     let calls = |calls: &[Value]| json!({"role": "assistant", "tool_calls": calls});
     keeps(after_user(vec![calls(&[call("a"), call("b")]), result("b"), result("a")]));
-    breaks("messages[3]", after_user(vec![calls(&[call("a"), call("b")]), result("a")]));
+    keeps(after_user(vec![calls(&[call("a"), call("b")]), result("a")]));
     breaks("messages[1].tool_call_id", after_user(vec![result("a")]));
-    breaks("messages[3].tool_call_id", after_user(vec![calls(&[call("a")]), result("a"), result("a")]));
+    breaks("messages[3].tool_call_id", after_user(vec![calls(&[call("a")]), result("a"), result("b")]));
     breaks("messages[1].tool_calls[1].id", after_user(vec![calls(&[call("a"), call("a")])]));
     let torn = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{"}});
     breaks("messages[1].tool_calls[0].function.arguments", after_user(vec![calls(&[torn])]));
