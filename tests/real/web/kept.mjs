@@ -1,6 +1,6 @@
 // Scenarios of things that must not be lost on the way: words, files, decisions, and the place of whoever uses the keyboard.
 import assert from 'node:assert/strict';
-import { answers, api, ask, box, host, open, picture, results, session, settled, word } from './page.mjs';
+import { answers, api, ask, box, host, open, picture, results, session, settled, shown, word } from './page.mjs';
 
 export const kept = {};
 const scenarios = kept;
@@ -396,7 +396,7 @@ scenarios.words_that_are_typed_before_the_list_has_come_are_looked_for = async (
   await page.keyboard.type('short');
   come();
   await page.getByText('A short answer.').waitFor();
-  await page.waitForTimeout(100);
+  await shown(page);
   await page.keyboard.type(' one');
   assert.deepEqual([await search.inputValue(), await box(page).inputValue()], ['short one', '']);
   await page.waitForFunction(() => document.querySelector('attache-chat').shadowRoot.querySelectorAll('.session').length === 1);
@@ -410,9 +410,27 @@ scenarios.words_that_are_typed_before_the_list_has_come_are_looked_for = async (
   await shop.keyboard.type('two');
   comeBack();
   await shop.getByText('A short answer.').waitFor();
-  await shop.waitForTimeout(100);
+  await shown(shop);
   await shop.keyboard.type(' stools');
-  assert.equal(await goods.inputValue(), 'two stools');
+  // The page shows another chat, too.
+  const chat = shop.locator('attache-chat');
+  await chat.evaluate((chat) => chat.newSession());
+  await shop.getByText('What would you like to know?').waitFor();
+  await shown(shop);
+  await shop.keyboard.type(' and a table');
+  assert.equal(await goods.inputValue(), 'two stools and a table');
+  // A key that begins one, and a button that shows one, go to the box from any place in the chat.
+  await search.click();
+  await page.keyboard.press('Control+Shift+O');
+  await page.getByText('What would you like to know?').waitFor();
+  await shown(page);
+  await page.keyboard.type('by key');
+  assert.equal(await box(page).inputValue(), 'by key');
+  await list.locator('.session-title').first().click();
+  await page.getByText('A short answer.').waitFor();
+  await shown(page);
+  await page.keyboard.type('by button');
+  assert.equal(await box(page).inputValue(), 'by button');
 };
 
 scenarios.files_of_other_encodings_are_shown_as_they_are = async (context) => {

@@ -260,18 +260,29 @@ scenarios.what_is_folded_out_stays_where_it_was = async (context) => {
   await page.setViewportSize({ width: 1280, height: 460 });
   await ask(page, 'a long one');
   const answer = await ask(page, 'the ledger');
+  // The size of what is opened is looked at before the next picture but one.
+  const pictures = () => page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(next)))));
+  const atEnd = () => log(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 5);
   const stays = async (summary) => {
     const before = (await summary.boundingBox()).y;
     await summary.click();
-    // The size of what is opened is looked at before the next picture but one.
-    await page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(next)))));
+    await pictures();
     assert.equal((await summary.boundingBox()).y, before);
   };
   await stays(answer.locator('.group > summary'));
   await stays(answer.locator('.call > summary').first());
   // The end is left: what comes next does not move it.
   await page.getByRole('button', { name: 'Jump to the latest' }).click();
-  assert.ok(await log(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 5));
+  assert.ok(await atEnd());
+  // A fold that changes no size is over: what grows then is followed.
+  await answer.locator('.group > summary').evaluate((summary) => {
+    summary.addEventListener('click', (event) => event.preventDefault(), { once: true });
+    summary.click();
+  });
+  await pictures();
+  await log(page).evaluate(({ firstElementChild: all }) => (all.style.minHeight = `${all.offsetHeight + 300}px`));
+  await pictures();
+  assert.ok(await atEnd());
 };
 
 scenarios.a_cited_row_of_a_table_is_marked = async (context) => {

@@ -51,6 +51,9 @@ export const settled = (page) => page.waitForFunction(() => {
   return last?.getAttribute('aria-busy') === 'false';
 });
 
+/** Waits until a chat whose messages are seen is shown as a whole, and has the focus if it takes it. */
+export const shown = (page) => page.locator('attache-chat').evaluate((chat) => chat.updateComplete);
+
 /** A word of the answer that comes word by word: slowly if it is to be under way for long, steadily if its end is waited for. */
 export const word = (at) => `word${String(at).replace(/\d/g, (digit) => 'abcdefghij'[digit])}`;
 

@@ -329,7 +329,8 @@ export class AttacheChat extends LitElement implements ChatHost {
     }
   }
 
-  private async show(id: string, from = this.focused): Promise<void> {
+  /** Shows a session. Whoever began that with a button goes to the box; a field keeps the focus. */
+  private async show(id: string, from = (this.renderRoot as ShadowRoot).activeElement?.closest('button,a') ?? null): Promise<void> {
     this.beside.clear();
     if (this.isNarrow) {
       this.hasList = false;
@@ -383,7 +384,7 @@ export class AttacheChat extends LitElement implements ChatHost {
     const isCommand = event.ctrlKey || event.metaKey;
     if (isCommand && event.shiftKey && event.key.toLowerCase() === 'o') {
       event.preventDefault();
-      this.newSession();
+      void this.show('', this.focused);
     } else if (isCommand && event.key === '/') {
       event.preventDefault();
       void this.settings();

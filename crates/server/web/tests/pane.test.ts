@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 // Lit has a document of its own where there is none yet.
 import '../src/parts/pane.ts';
-import { decoded, quoted, rows } from '../src/parts/passage.ts';
+import { decoded, quoted, rows, type Table } from '../src/parts/passage.ts';
 import { define, turn } from './browser.ts';
 
 type Load = (this: object, image: object) => Promise<void>;
@@ -57,4 +57,39 @@ test('the rows of a table that a quote is of are known, with what stands between
   assert.deepEqual(cited('date,supplier,net'), [0]);
   assert.deepEqual(cited('Southgate'), []);
   assert.deepEqual(cited(undefined), []);
+});
+
+test('the cited rows of a table are looked for once, among those that are shown', () => {
+  type Made = { willUpdate(this: object, changed: Map<string, unknown>): void; tableView(this: object, table: Table): unknown };
+  const { willUpdate, tableView } = customElements.get('attache-pane')?.prototype as unknown as Made;
+  const text = `city,net\nBerlin,5\nKiel,6\n${'Ulm,7\n'.repeat(1000)}`;
+  let looks = 0;
+  const preview = { kind: 'table', ...rows(text, 3), get text() { looks += 1; return text; } };
+  const pane = { opening: { citation: { quote: 'Kiel,6', isFaithful: true } }, preview, cited: [] as boolean[], places: new Map(), loadAreas: async () => undefined, say: String, passage: () => '' };
+  willUpdate.call(pane, new Map([['preview', undefined]]));
+  for (const _ of [1, 2, 3]) {
+    tableView.call(pane, preview);
+  }
+  assert.equal(looks, 1);
+  assert.deepEqual(pane.cited, [false, false, true]);
+  assert.deepEqual(quoted(text, preview.ends, 'Ulm,7'), [false, false, false]);
+});
+
+test('the cited words of a text are looked for once', () => {
+  type Made = { willUpdate(this: object, changed: Map<string, unknown>): void; textView(this: object, pages: object[], unit: string): unknown };
+  const { willUpdate, textView } = customElements.get('attache-pane')?.prototype as unknown as Made;
+  const pages = [{ number: 1, text: 'Berlin, Kiel' }];
+  const preview = { kind: 'text', pages, isWhole: true, unit: 'document', notes: [] };
+  const pane = { opening: { citation: { quote: 'Kiel', isFaithful: true } }, preview, chat: {}, places: new Map(), loadAreas: async () => undefined };
+  willUpdate.call(pane, new Map([['preview', undefined]]));
+  textView.call(pane, pages, 'document');
+  const { toLowerCase } = String.prototype;
+  let folds = 0;
+  String.prototype.toLowerCase = function () {
+    folds += 1;
+    return toLowerCase.call(this);
+  };
+  textView.call(pane, pages, 'document');
+  String.prototype.toLowerCase = toLowerCase;
+  assert.equal(folds, 0);
 });

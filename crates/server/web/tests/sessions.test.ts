@@ -180,7 +180,7 @@ test('a chat is at work in each of its runs, and no more once one has failed', a
   assert.deepEqual([chat.sessions.all[0]?.run, atWork()], ['r2', [false]]);
 });
 
-test('a run that failed before the page was loaded is not at work, and each is asked of once', async () => {
+test('a run that failed before the page was loaded is not at work, and is asked of once', async () => {
   const told = (id: string) => ({ id, title: '', created: 1, accessed: 1, runs: 1, openRun: `${id}.run` });
   const outcomes: Record<string, object> = {
     'failed.run': { outcome: { reason: 'provider_error', error: { code: 'network' } } },
@@ -194,5 +194,53 @@ test('a run that failed before the page was loaded is not at work, and each is a
     await turn();
   }
   assert.deepEqual(chat.sessions.all.filter((session) => chat.sessions.isAtWork(session)).map(({ id }) => id), ['waiting', 'running', 'gone']);
-  assert.equal(asked.filter((each) => each.includes('/v1/runs/')).length, 5);
+  assert.equal(asked.filter((each) => each.includes('/v1/runs/')).length, 8);
+});
+
+test('a list in which a run has failed is drawn anew, and a run that fails later is found', async () => {
+  const outcomes: Record<string, object> = { r: { snapshot: {} } };
+  let come: () => void = () => undefined;
+  const { chat } = chatWith(
+    (_method, path) => {
+      const run = path.replace('/v1/runs/', '');
+      if (outcomes[run] === undefined && path.includes('/v1/runs/')) {
+        throw new Failure('away', 503, 'unavailable');
+      }
+      return outcomes[run] ?? { sessions: ['r', 'lost'].map((openRun) => ({ id: openRun, title: '', created: 1, accessed: 1, runs: 1, openRun })) };
+    },
+    async function* () {},
+  );
+  const { sessions } = chat;
+  const atWork = () => sessions.all.filter((session) => sessions.isAtWork(session)).map(({ id }) => id);
+  await sessions.load();
+  await turn();
+  assert.deepEqual(atWork(), ['r', 'lost']);
+  outcomes.r = outcomes.lost = new Promise<void>((next) => (come = next)).then(() => ({ outcome: { error: { code: 'network' } } }));
+  await sessions.load();
+  const drawn = sessions.all;
+  come();
+  await turn();
+  assert.deepEqual(atWork(), []);
+  // A list that is the same object is not drawn once more.
+  assert.notEqual(sessions.all, drawn);
+});
+
+test('of more runs than are asked of at a time, those that were not asked of come first, and one that went on is not over', async () => {
+  const runs = Array.from({ length: 30 }, (_, at) => `r${at}`);
+  const told: (() => void)[] = [];
+  const { chat, asked } = chatWith(
+    (_method, path) =>
+      path.includes('/v1/runs/')
+        ? new Promise((end) => told.push(() => end({ outcome: { error: path.endsWith('/r0') ? {} : undefined } })))
+        : { sessions: runs.map((openRun) => ({ id: openRun, title: '', created: 1, accessed: 1, runs: 1, openRun })) },
+    async function* () {},
+  );
+  const { sessions } = chat;
+  await sessions.load();
+  sessions.begun('r0', 'r0');
+  told.forEach((tell) => tell());
+  await turn();
+  assert.equal(sessions.all.filter((session) => sessions.isAtWork(session)).length, 30);
+  await sessions.load();
+  assert.deepEqual(new Set(asked.filter((each) => each.includes('/v1/runs/')).map((each) => each.slice('GET /v1/runs/'.length))), new Set(runs));
 });

@@ -11,6 +11,7 @@ export class Composer extends Part {
     session: { attribute: false },
     isRunning: { attribute: false },
     uploads: { attribute: false },
+    most: { attribute: false },
     language: { attribute: false },
     isEmpty: { state: true },
   };

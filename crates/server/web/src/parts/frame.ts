@@ -40,6 +40,6 @@ export function sessions(host: ChatHost): TemplateResult | typeof nothing {
         <button type="button" class="new-chat" @click=${() => host.newSession()}>${icon('plus')}<span>${host.say('newChat')}</span></button>
         ${button(host, 'close', 'close', close, 'close-list')}
       </div>
-      <attache-sessions .chat=${chat} .all=${chat.sessions.all} .current=${chat.session} .query=${chat.sessions.query} .language=${`${host.spoken} ${chat.sessions.leaving?.id ?? ''} ${chat.last?.state ?? ''}`}></attache-sessions>
+      <attache-sessions .chat=${chat} .all=${chat.sessions.all} .current=${chat.session} .query=${chat.sessions.query} .leaving=${chat.sessions.leaving} .language=${host.spoken}></attache-sessions>
     </nav>`;
 }

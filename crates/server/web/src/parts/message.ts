@@ -306,7 +306,7 @@ class MessageView extends Part {
     const decisions = decided.map((call) => html`<p class="note muted small">${icon(call.decided?.decision === 'deny' ? 'close' : 'check')}${title(call.name)}: ${verdictOf(this.chat, call)}</p>`);
     if (answer.state === 'failed') {
       const { code = '', message = '' } = answer.error ?? {};
-      const words = [this.say('failed'), sentenceOf(code, message, this.chat.speech)].filter(Boolean).join(': ');
+      const words = [this.say('failed'), sentenceOf(code, message, this.chat.speech, reason)].filter(Boolean).join(': ');
       const until = answer.error?.retryAt ?? 0;
       const waits = until > performance.now();
       return [decisions, box('bad', 'fail', `${words} ${kept}`, html`<button type="button" ?disabled=${waits} @click=${ask}>${retry}</button>

@@ -8,7 +8,7 @@ import { OUTCOMES, nameOf } from './documents.ts';
 import { fileIcon, icon } from './icons.ts';
 import { type Opening, Part, define } from './part.ts';
 import { sentence } from './note.ts';
-import { type Page, type Standing, beginning, decoded, findPassage, heading, quoted, rows, standing, worded } from './passage.ts';
+import { type Page, type Standing, type Table, beginning, citedRows, decoded, findPassage, heading, rows, standing, worded } from './passage.ts';
 import { pathOf } from './thumb.ts';
 
 /** The most rows of a table, and characters of a text, that are shown. */
@@ -18,7 +18,7 @@ const MOST_TEXT = 400_000;
 const MOST_QUOTE = 1500;
 
 /** A reason that says no more than the badge beside it. */
-const SAID = /^shown as (converted )?text$/;
+export const SAID = /^shown as (converted )?text$/;
 
 /** A part of the image of a page, as fractions of its sides. */
 interface Area {
@@ -33,7 +33,7 @@ type Preview =
   | { kind: 'sound'; url: string }
   | { kind: 'pages'; count: number; pages: Page[]; isWhole: boolean; notes: unknown[] }
   | { kind: 'text'; pages: Page[]; isWhole: boolean; unit: string; notes: unknown[] }
-  | { kind: 'table'; text: string; rows: string[][]; ends: number[]; isWhole: boolean }
+  | ({ kind: 'table' } & Table)
   | { kind: 'none'; words: string };
 
 class Pane extends Part {
@@ -49,6 +49,7 @@ class Pane extends Part {
   };
   declare opening: Opening | undefined;
   declare sight: Answer | undefined;
+  declare language: string;
   declare preview: Preview | undefined;
   declare isText: boolean;
   declare width: number;
@@ -87,12 +88,20 @@ class Pane extends Part {
       }
       [this.isText, this.areas] = [false, new Map()];
     }
+    if (changed.has('opening') || changed.has('preview') || changed.has('language')) {
+      this.places.clear();
+    }
     if (changed.has('opening') || changed.has('preview')) {
       const { opening, preview } = this;
       this.standing = opening?.citation && preview && 'pages' in preview ? standing(opening.citation, preview.pages, preview.isWhole) : undefined;
+      this.cited = preview?.kind === 'table' ? citedRows(preview, opening?.citation) : [];
       void this.loadAreas();
     }
   }
+  /** The places of the cited words on pages of text that were shown. */
+  private readonly places = new Map<Page, ReturnType<typeof findPassage>>();
+  /** The rows of the table that are cited. */
+  private cited: boolean[] = [];
   private standing: Standing | undefined;
 
   /** The first page to look at: the one that is cited, or has the words. */
@@ -376,16 +385,11 @@ class Pane extends Part {
     }
   }
 
-  private tableView({ text, rows: [head = [], ...body], ends, isWhole }: Preview & { kind: 'table' }): TemplateResult {
+  private tableView({ rows: [head = [], ...body], isWhole }: Preview & { kind: 'table' }): TemplateResult {
     const citation = this.opening?.citation;
-    const numbers = /(\d+)(?::\D*(\d+))?$/.exec(citation?.cells?.range ?? '');
-    const [from, to] = [Number(numbers?.[1] ?? 0), Number(numbers?.[2] ?? numbers?.[1] ?? 0)];
-    const isQuoted = quoted(text, ends, citation?.quote);
-    // The words may be those of the cells, without what stands between them.
-    const isCited = (row: string[], at: number) =>
-      numbers ? at + 2 >= from && at + 2 <= to : isQuoted[at + 1] || (citation?.quote !== undefined && findPassage(row.join(' '), citation.quote) !== undefined);
-    const cells = (row: string[], at: number) => row.map((cell) => html`<td dir="auto">${isCited(row, at) ? html`<mark>${cell}</mark>` : cell}</td>`);
-    return html`${citation?.quote && !body.some(isCited) ? this.passage({ kind: 'found', page: { number: 1, text: citation.quote }, start: 0, end: citation.quote.length }) : nothing}
+    const isCited = this.cited.slice(1);
+    const cells = (row: string[], at: number) => row.map((cell) => html`<td dir="auto">${isCited[at] ? html`<mark>${cell}</mark>` : cell}</td>`);
+    return html`${citation?.quote && !isCited.includes(true) ? this.passage({ kind: 'found', page: { number: 1, text: citation.quote }, start: 0, end: citation.quote.length }) : nothing}
       <div class="table sheet" tabindex="0" role="group">
         <table>
           <thead><tr><th class="muted">1</th>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
@@ -401,7 +405,10 @@ class Pane extends Part {
     return pages.map((page) => {
       const isCited = first === undefined || (page.number >= first && page.number <= (last ?? first));
       const text = worded(page.text, unit, this.chat.speech);
-      const place = isCited && citation?.quote ? findPassage(text, citation.quote) : undefined;
+      if (isCited && citation?.quote && !this.places.has(page)) {
+        this.places.set(page, findPassage(text, citation.quote));
+      }
+      const place = this.places.get(page);
       return html`<section class="text-page" data-page=${page.number}>
         ${pages.length > 1 || page.name ? html`<h3 class="muted small">${heading(page, unit, this.chat.speech)}</h3>` : nothing}
         <div class="plain" dir="auto">${place

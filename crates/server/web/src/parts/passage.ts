@@ -27,6 +27,14 @@ export function heading({ number: n, name, isHidden }: Page, unit: string, speec
 export const worded = (text: string, unit: string, speech: Pick<Speech, 'say'>): string =>
   unit === 'slide' ? text.replace(/^\[speaker notes\]$/m, () => `[${speech.say('speakerNotes')}]`) : text;
 
+/** The first rows of a table in text, and the place behind each. */
+export interface Table {
+  text: string;
+  rows: string[][];
+  ends: number[];
+  isWhole: boolean;
+}
+
 /** The place of a quote, held against the pages on which a citation says that it stands. */
 export type Standing =
   /** The words are where they are cited, or on another page. */
@@ -110,8 +118,21 @@ export function findPassage(text: string, quote: string): { start: number; end: 
 
 /** True for each row of a table in text that has a part of the quote. */
 export function quoted(text: string, ends: readonly number[], quote: string | undefined): boolean[] {
-  const place = quote ? findPassage(text, quote) : undefined;
+  const place = quote ? findPassage(text.slice(0, ends.at(-1)), quote) : undefined;
   return ends.map((end, at) => place !== undefined && place.start < end && place.end > (ends[at - 1] ?? 0));
+}
+
+/** True for each row of a table that is cited: by its number, or by words of it. */
+export function citedRows({ text, rows, ends }: Table, citation: Citation | undefined): boolean[] {
+  const quote = citation?.quote;
+  const numbers = /(\d+)(?::\D*(\d+))?$/.exec(citation?.cells?.range ?? '');
+  if (numbers) {
+    const [from, to] = [Number(numbers[1]), Number(numbers[2] ?? numbers[1])];
+    return rows.map((_, at) => at + 1 >= from && at + 1 <= to);
+  }
+  const isQuoted = quoted(text, ends, quote);
+  // The words may be those of the cells, without what stands between them.
+  return rows.map((row, at) => isQuoted[at] || (!!quote && findPassage(row.join(' '), quote) !== undefined));
 }
 
 /** The text of a file that does not say how it is written: UTF-8, UTF-16 by its mark, or what Windows writes in the West. */
@@ -126,7 +147,7 @@ export function decoded(bytes: ArrayBuffer): string {
 }
 
 /** The rows of a table in text, and the place behind each. (RFC 4180) */
-export function rows(text: string, most: number): { rows: string[][]; ends: number[]; isWhole: boolean } {
+export function rows(text: string, most: number): Omit<Table, 'text'> {
   const first = text.slice(0, text.indexOf('\n') < 0 ? undefined : text.indexOf('\n'));
   const count = (sign: string) => first.split(sign).length;
   const separator = [',', ';', '\t', '|'].sort((a, b) => count(b) - count(a))[0] as string;

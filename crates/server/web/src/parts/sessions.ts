@@ -27,6 +27,7 @@ class Sessions extends Part {
     all: { attribute: false },
     current: { attribute: false },
     query: { attribute: false },
+    leaving: { attribute: false },
     language: { attribute: false },
     renaming: { state: true },
   };

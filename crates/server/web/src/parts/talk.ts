@@ -21,7 +21,7 @@ export class Talk implements ReactiveController {
   private read: Answer['parts'] | undefined;
   private growing: ResizeObserver | undefined;
   private known: Record<string, Versions> = {};
-  /** True from when the reader folds something until its size has changed: it stays where it is. */
+  /** True from when the reader folds something until its size has changed, if it does: it stays where it is. */
   private isFolding = false;
 
   constructor(private readonly host: ChatHost) {
@@ -73,7 +73,10 @@ export class Talk implements ReactiveController {
   }
 
   private clicked = (event: Event): void => {
-    this.isFolding ||= (event.target as Element).closest('summary') !== null;
+    if ((event.target as Element).closest('summary')) {
+      this.isFolding = true;
+      requestAnimationFrame(() => requestAnimationFrame(() => (this.isFolding = false)));
+    }
   };
 
   private resized = (): void => {
@@ -121,7 +124,7 @@ export class Talk implements ReactiveController {
           ? html`<div class="toast" role="status"><span>${this.host.say('deleted')}</span><button type="button" class="link" @click=${this.undo}>${this.host.say('undo')}</button></div>`
           : nothing}
         ${queue(chat)}
-        <attache-composer .chat=${chat} .session=${chat.session} .isRunning=${chat.isRunning} .uploads=${chat.uploads.all} .language=${`${spoken} ${chat.config.uploadBytes}`}></attache-composer>
+        <attache-composer .chat=${chat} .session=${chat.session} .isRunning=${chat.isRunning} .uploads=${chat.uploads.all} .most=${chat.config.uploadBytes} .language=${spoken}></attache-composer>
       </div>`;
   }
 

@@ -110,7 +110,7 @@ export class Chat extends Conversation {
     }
     const queued = { id: next(), text, documents: [...documents] };
     this.uploads.clear(queued.documents);
-    // What waited before it, behind an answer that was stopped or has failed, is said before it.
+    // Questions that waited before it, behind an answer that was stopped or has failed, are said first.
     if (this.isRunning || this.isDeciding || this.queue.some(({ isHeld }) => !isHeld)) {
       this.queue = [...this.queue, queued];
       this.changed();

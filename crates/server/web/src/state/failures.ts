@@ -23,14 +23,15 @@ const WORDS: Record<string, Word> = {
   internal: 'failedServer',
 };
 
-/** The failures of which the server's own words say more that a user can act on: which file, and why. */
-const TOLD = new Set(['unsupported', 'refused']);
+/** True for the failure of which the server's own words say more that a user can act on: which file, and why. */
+export const isTold = (code: string): boolean => code === 'unsupported';
 
-export const isTold = (code: string): boolean => TOLD.has(code);
-
-/** A sentence about a failure: that of its code, else what the server says. Empty while the sentences are not there yet. */
-export function sentenceOf(code: string, told: string, speech: Pick<Speech, 'say'>): string {
+/**
+ * A sentence about a failure: that of its code, else what the server says, unless those are the words of the provider
+ * (`reason`: that of the end of a run). Empty while the sentences are not there yet.
+ */
+export function sentenceOf(code: string, told: string, speech: Pick<Speech, 'say'>, reason = ''): string {
   const end = `ended_${code}` as Word;
-  const word = WORDS[code];
+  const word = WORDS[code] ?? (reason === 'provider_error' ? 'failedApi' : undefined);
   return end in en ? speech.say('endedLimit', { reason: speech.say(end) }) : !word ? told : word in en ? speech.say(word) : '';
 }

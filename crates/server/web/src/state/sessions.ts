@@ -29,8 +29,8 @@ export class SessionList {
   private readonly titles = new Map<string, string>();
   /** The runs that nobody works at any more, as far as they were looked at: the server keeps one open that failed. */
   private readonly ended = new Set<string>();
-  /** The runs of which that was asked, or which began here. */
-  private readonly looked = new Set<string>();
+  /** The runs of which that was asked: true while it is. */
+  private readonly looked = new Map<string, boolean>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** What is asked for at this moment. */
   private asking: Promise<void> | undefined;
@@ -70,33 +70,36 @@ export class SessionList {
     return run !== '' && !this.ended.has(run);
   }
 
-  /** Asks once of each run that is open, of the first of them, whether it has failed. */
+  /** Asks whether runs that are open have failed: first of those of which that was never asked, as a run may fail later. */
   private look(): void {
-    for (const { run } of this.all.filter(({ run }) => run && !this.looked.has(run)).slice(0, LOOKS)) {
-      this.looked.add(run);
-      void this.client.ask('GET', pathTo('runs', run)).then(
-        (told) => {
-          const { outcome, snapshot } = object(told);
-          if (object(outcome ?? object(snapshot).end).error !== undefined) {
-            this.over(run);
-            this.changed();
-          }
-        },
-        () => undefined,
-      );
+    const { looked } = this;
+    const open = this.all.filter((session) => this.isAtWork(session) && !looked.get(session.run)).map(({ run }) => run);
+    for (const run of open.sort((one, other) => Number(looked.has(one)) - Number(looked.has(other))).slice(0, LOOKS)) {
+      looked.set(run, true);
+      void this.client.ask('GET', pathTo('runs', run)).catch(() => undefined).then((told) => {
+        const { outcome, snapshot } = object(told);
+        // A run that went on meanwhile was asked of too early.
+        if (looked.get(run) && object(outcome ?? object(snapshot).end).error !== undefined) {
+          this.over(run);
+          this.changed();
+        }
+        looked.set(run, false);
+      });
     }
   }
 
   /** Told that a run of a session has begun, or goes on. */
   begun(id: string, run: string): void {
     this.ended.delete(run);
-    this.looked.add(run);
+    this.looked.set(run, false);
     this.all = this.all.map((session) => (session.id === id ? { ...session, run } : session));
   }
 
   /** Told that nobody works at a run any more. */
   over(run: string): void {
     this.ended.add(run);
+    // The list is drawn anew where it is another one.
+    this.all = [...this.all];
   }
 
   /** Asks for the list anew, as long as it is, or goes on behind `all`. The answer to the last request counts: others wait for it. */
