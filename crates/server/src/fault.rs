@@ -290,7 +290,6 @@ impl Fault {
             kind => kind.as_str(),
         };
         let message = if error.kind().is_of_setup() {
-            tracing::error!(error = with_causes(error), "the model cannot be asked");
             "the server cannot ask its model".to_owned()
         } else {
             error.to_string()

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_agent::{Action, Disposition, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run, Waiting};
-use attache_core::{Document, DocumentStore, Message, ToolCall, ToolCallId};
+use attache_agent::{Action, Disposition, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run};
+use attache_core::{Document, DocumentStore, Message, ToolCall};
 
 use super::entry::{Entry, What, lighten};
 use super::origins::Origins;
@@ -27,24 +27,23 @@ impl Stand {
         if run.next() == Action::Ended {
             return Self::Ended;
         }
-        let Some(Waiting { approvals, deferred, .. }) = run.waiting() else { return Self::UnderWay };
-        let waits = |id: &ToolCallId| {
-            approvals.iter().any(|asked| asked.call.id == *id)
-                || deferred.iter().any(|request| request.call.id == *id)
-        };
-        let asked: Vec<_> = run.awaited().into_iter().filter(|call| !waits(&call.id)).collect();
+        if run.waiting().is_none() {
+            return Self::UnderWay;
+        }
+        let asked = run.awaited();
         if asked.is_empty() { Self::Waits } else { Self::AsksClient(asked) }
     }
 }
 
-/// The calls for which a run stood, if an entry is the client's result of one of them, also of one of an agent inside: an
-/// answer ended there. Nobody knows whether another result came with it, so that each of them begins an answer.
+/// The calls that were the client's to answer, if an entry is its result of one of them, also of one of an agent inside: an
+/// answer ended there. Nobody knows whether another result came with it, so that each of them begins an answer, also where
+/// the run goes on with the one before already.
 pub(crate) fn left_by(run: &Run, entry: &LogEntry) -> Option<Vec<ToolCall>> {
     let EntryKind::ToolOutcome(told) = &entry.kind else { return None };
     if told.disposition != Disposition::Submitted {
         return None;
     }
-    let Stand::AsksClient(stops) = Stand::of(run) else { return None };
+    let stops = run.awaited();
     stops.iter().any(|stop| stop.id == told.call_id).then_some(stops)
 }
 

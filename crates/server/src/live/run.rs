@@ -203,9 +203,9 @@ impl Live {
         self.answer.get().is_some()
     }
 
-    /// Says which answer of the run this drive gives.
-    pub(crate) fn gives(&self, answer: u32) {
-        let _ = self.answer.set(answer);
+    /// Says which answer of the run this drive gives, if nobody has, and yields it.
+    pub(crate) fn gives(&self, answer: u32) -> u32 {
+        *self.answer.get_or_init(|| answer)
     }
 
     /// True if this drive tells that answer from its beginning, and nothing else.

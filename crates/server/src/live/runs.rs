@@ -1,6 +1,6 @@
 //! All runs under way in this process.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ struct State {
     counts: HashMap<Arc<str>, usize>,
     /// Those that have ended, and when.
     kept: VecDeque<(Instant, Arc<Live>)>,
+    /// The runs with which a request is about to go on.
+    reserved: HashSet<String>,
     closed: bool,
 }
 
@@ -73,6 +75,17 @@ impl Runs {
     /// Refuses a run of that principal that could not be driven now.
     pub(crate) fn admits(&self, principal: &str, run: &str) -> Result<(), TooMany> {
         self.lock().admits(principal, run, self.most_of_one)
+    }
+
+    /// Refuses a run as [`admits`](Self::admits) does, and other requests that would go on with it until this one has
+    /// started it: a result that one of them delivers would be taken into the answer of the other.
+    pub(crate) fn reserve(self: &Arc<Self>, principal: &str, run: &str) -> Result<Reserved, TooMany> {
+        let mut state = self.lock();
+        state.admits(principal, run, self.most_of_one)?;
+        match state.reserved.insert(run.to_owned()) {
+            true => Ok(Reserved { runs: Arc::clone(self), run: run.to_owned() }),
+            false => Err(TooMany::Driven),
+        }
     }
 
     /// Drives a run in a task of its own. Its first viewer sees all of it.
@@ -250,6 +263,18 @@ impl State {
             let Some((_, live)) = self.kept.pop_front() else { break };
             self.remove(&live);
         }
+    }
+}
+
+/// The right of a request to go on with a run, until it is dropped.
+pub(crate) struct Reserved {
+    runs: Arc<Runs>,
+    run: String,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.runs.lock().reserved.remove(&self.run);
     }
 }
 

@@ -13,10 +13,10 @@ use super::view::View;
 /// The tools that agents inside have started, and those of them that have a result, by the calls of the run around them.
 /// The results are in the log: a run may have many of them, and hardly anybody wants them again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ToolsInside(Vec<(ToolCallId, Vec<Told>)>);
+pub(super) struct ToolsInside(Vec<(ToolCallId, Vec<Known>)>);
 
 #[derive(Clone, Debug)]
-enum Told {
+enum Known {
     Started(Arc<Entry>),
     /// The entry is there once the log was read.
     Finished(ToolCallId, Option<Arc<Entry>>),
@@ -24,32 +24,32 @@ enum Told {
 
 impl ToolsInside {
     pub(super) fn started(&mut self, path: &[NestedAgent], entry: &Arc<Entry>) {
-        self.add(path, Told::Started(Arc::clone(entry)));
+        self.add(path, Known::Started(Arc::clone(entry)));
     }
 
     pub(super) fn finished(&mut self, path: &[NestedAgent], call: &ToolCallId) {
-        self.add(path, Told::Finished(call.clone(), None));
+        self.add(path, Known::Finished(call.clone(), None));
     }
 
-    fn add(&mut self, path: &[NestedAgent], told: Told) {
+    fn add(&mut self, path: &[NestedAgent], known: Known) {
         let Some(around) = path.first().map(|agent| &agent.call) else { return };
         match self.0.iter_mut().find(|(call, _)| call == around) {
-            Some((_, all)) => all.push(told),
-            None => self.0.push((around.clone(), vec![told])),
+            Some((_, all)) => all.push(known),
+            None => self.0.push((around.clone(), vec![known])),
         }
     }
 
     /// The entries that tell of the tools inside a call of the run, as far as they are here.
     pub(super) fn of(&self, call: &ToolCallId) -> impl Iterator<Item = &Arc<Entry>> {
         let its = self.0.iter().filter(move |(around, _)| around == call);
-        its.flat_map(|(_, all)| all).filter_map(|told| match told {
-            Told::Started(entry) => Some(entry),
-            Told::Finished(_, entry) => entry.as_ref(),
+        its.flat_map(|(_, all)| all).filter_map(|known| match known {
+            Known::Started(entry) => Some(entry),
+            Known::Finished(_, entry) => entry.as_ref(),
         })
     }
 
     fn lacks_results(&self) -> bool {
-        self.0.iter().flat_map(|(_, all)| all).any(|told| matches!(told, Told::Finished(_, None)))
+        self.0.iter().flat_map(|(_, all)| all).any(|known| matches!(known, Known::Finished(_, None)))
     }
 
     /// Takes a result in that the log has.
@@ -59,8 +59,8 @@ impl ToolsInside {
         let EventKind::ToolFinished { result, .. } = &event.kind else { return };
         let its =
             |(around, _): &&mut (ToolCallId, _)| path.first().is_some_and(|agent| agent.call == *around);
-        for told in self.0.iter_mut().filter(its).flat_map(|(_, all)| all) {
-            if let Told::Finished(call, none @ None) = told
+        for known in self.0.iter_mut().filter(its).flat_map(|(_, all)| all) {
+            if let Known::Finished(call, none @ None) = known
                 && *call == result.call_id
             {
                 *none = Some(Arc::clone(entry));

@@ -7,14 +7,15 @@ mod recorder;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_agent::{Decided, Decision, Disposition, Event, EventKind};
-use attache_core::{Arguments, ResultStatus, ToolCall, ToolResult, fresh};
+use attache_agent::{Decided, Decision, Disposition, Event, EventKind, RunError};
+use attache_core::{Arguments, ProviderError, ResultStatus, ToolCall, ToolResult, fresh};
 
 pub(crate) use self::audit::Audit;
 pub use self::audit::{AuditEntry, Audited};
 use self::metrics::Count;
 pub(crate) use self::metrics::{Gauges, Metrics};
 pub(crate) use self::recorder::{Recorder, Slot};
+use crate::fault::with_causes;
 
 /// The maximum number of decisions that are remembered as taken down.
 const MOST_DECIDED: usize = 1024;
@@ -48,7 +49,12 @@ impl Record {
     /// Takes down an event of a run.
     pub(crate) fn event(&self, of: Of<'_>, event: &Event) {
         match &event.kind {
-            EventKind::Finished(ended) => self.metrics.finished(of.run, ended),
+            EventKind::Finished(ended) => {
+                if let Some(error) = ended.as_ref().err().and_then(RunError::provider_error) {
+                    log_failure(of, error);
+                }
+                self.metrics.finished(of.run, ended);
+            }
             EventKind::StepFinished { usage, .. } => self.metrics.tokens(usage),
             EventKind::ToolStarted { call } => self.call(of, call, |call_id, tool, sha256, arguments| {
                 Audited::CallBegun { call_id, tool, sha256, arguments }
@@ -146,5 +152,16 @@ impl Record {
             run: of.run.to_owned(),
             what,
         });
+    }
+}
+
+/// Tells whoever runs the server why a model failed: users are not told.
+fn log_failure(of: Of<'_>, error: &ProviderError) {
+    let Of { run, agent, .. } = of;
+    let (kind, is_of_setup) = (error.kind().as_str(), error.kind().is_of_setup());
+    let error = with_causes(error);
+    match is_of_setup {
+        true => tracing::error!(run, agent = &**agent, kind, error, "the model cannot be asked"),
+        false => tracing::warn!(run, agent = &**agent, kind, error, "the model failed"),
     }
 }

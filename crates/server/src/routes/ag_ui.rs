@@ -44,8 +44,15 @@ pub(crate) async fn run(
     let known = known.and_of(&hosted.sessions, &thread, app.shown.details);
     let (conversation, sent) = asked.take_conversation(known).await?;
     let resumed = Said::Resumed(asked.resume.take().unwrap_or_default());
-    let run_request =
-        RunRequest { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
+    let run_request = RunRequest {
+        app: &app,
+        principal: &principal,
+        hosted,
+        on_disconnect,
+        has_tools,
+        is_whole: false,
+        is_numbered: false,
+    };
     let (viewer, history) = turn(&run_request, &asked.thread_id, conversation, resumed, tools).await?;
     let running: HashSet<_> = sent.iter().filter_map(|sent| sent.running.clone()).collect();
     let told = AgUi::new(asked.thread_id, asked.run_id, app.shown).with_running(running);

@@ -1,7 +1,8 @@
 //! The answers of a run by its log: one that asks its client in between gives several.
 //!
 //! The number of an answer is that of the results which the client gave before it. A request may bring several at once, and
-//! the log does not tell: the numbers between are those of no request, and of answers that say nothing.
+//! the log does not tell: the numbers between are those of no request. An answer of such a number lists the calls that were
+//! open then, and nothing else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,7 +81,8 @@ impl Answers {
         self.calls(number).next().is_some()
     }
 
-    /// The calls with which an answer ends.
+    /// The calls with which an answer ends, in the order in which the run made them. Whoever was told the answer as it was
+    /// made had those first that were asked in it, since nobody knew then where it would end.
     pub(super) fn calls(&self, number: u32) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter(move |(of, _)| *of == number).map(|(_, call)| call)
     }

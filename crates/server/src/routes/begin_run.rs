@@ -12,7 +12,8 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::runs_by_log::{has_heard, has_work};
+use super::answers_by_log::Answers;
+use super::runs_by_log::{Stored, has_heard, has_work};
 use crate::agents::Hosted;
 use crate::app::{App, Way};
 use crate::auth::Principal;
@@ -89,6 +90,8 @@ pub(super) struct RunRequest<'a> {
     pub(super) has_tools: bool,
     /// True if the client takes the answer whole.
     pub(super) is_whole: bool,
+    /// True if the answers of a run have numbers.
+    pub(super) is_numbered: bool,
 }
 
 impl RunRequest<'_> {
@@ -191,7 +194,15 @@ impl RunRequest<'_> {
     ) -> Result<Viewer, Fault> {
         let (hosted, session) = began_with(self.app, self.principal, self.hosted, session, &id).await?;
         self.fit(&offered, &hosted).await?;
-        self.app.runs.admits(self.principal.name(), &id)?;
+        let _reserved = self.app.runs.reserve(self.principal.name(), &id)?;
+        let answered = answered(&conversation);
+        let number = match self.is_numbered {
+            true => {
+                let stored = Stored::load(&hosted, self.principal, &id).await?;
+                Some(Answers::of(&stored)?.behind(&answered))
+            }
+            false => None,
+        };
         let journal = session.journal_of(&id);
         // Those that stand were taken down when they were made.
         for (approval, decision) in decisions.others {
@@ -204,7 +215,11 @@ impl RunRequest<'_> {
             inject(&run.control(), &conversation)?;
         }
         // Others who look at the run are told of its beginning, too.
-        self.drive(&hosted, &session, id, run, answered(&conversation), true)
+        let viewer = self.drive(&hosted, &session, id, run, answered, true)?;
+        if let Some(number) = number {
+            viewer.live().gives(number);
+        }
+        Ok(viewer)
     }
 
     /// Records decisions about calls of a run.

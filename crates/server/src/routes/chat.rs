@@ -52,6 +52,7 @@ pub(crate) async fn completions(
         on_disconnect,
         has_tools,
         is_whole: !asked.stream,
+        is_numbered: false,
     };
     let place = match &extra.session {
         Some(id) => Place::Session(run_request.session(id).await?),

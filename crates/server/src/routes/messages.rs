@@ -48,6 +48,7 @@ pub(crate) async fn create(
         on_disconnect,
         has_tools,
         is_whole: !asked.stream,
+        is_numbered: false,
     };
     let id = fresh_id("msg_");
     let place = match named_session(&headers)? {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_agent::{Session, is_read};
-use attache_core::{Document, ToolCallId};
+use attache_core::Document;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -89,6 +89,7 @@ pub(crate) async fn create(
         on_disconnect,
         has_tools,
         is_whole: !asked.stream && !asked.background,
+        is_numbered: true,
     };
     let named = named_session(&headers)?.or(asked.conversation().map(str::to_owned));
     if named.is_some() && asked.previous_response_id.is_some() {
@@ -96,13 +97,8 @@ pub(crate) async fn create(
         return Err(Fault::invalid(message).at("previous_response_id"));
     }
     let answered = answered(&conversation);
-    let mut before = 0;
     let place = match (&asked.previous_response_id, &named) {
-        (Some(previous), _) => {
-            let (session, counted) = behind(&run_request, previous, &answered).await?;
-            before = counted;
-            Place::Session(session)
-        }
+        (Some(previous), _) => Place::Session(behind(&run_request, previous, !answered.is_empty()).await?),
         (None, Some(id)) => Place::Session(run_request.session(id).await?),
         (None, None) if asked.is_stored() && conversation.history.is_empty() && answered.is_empty() => {
             Place::Session(run_request.session("").await?)
@@ -116,16 +112,8 @@ pub(crate) async fn create(
     if asked.background && matches!(place, Place::Request(_)) {
         return Err(Fault::unsupported("background", "a response in the background must be kept"));
     }
-    if !answered.is_empty()
-        && before == 0
-        && let Place::Session(session) = &place
-    {
-        // It goes on with the run that asked.
-        let last = session.last().await?.ok_or_else(|| Fault::not_found("call"))?;
-        before = Answers::of(&Stored::load(hosted, &principal, &last.run_id).await?)?.behind(&answered);
-    }
     let viewer = run_request.start(&place, conversation, settings, tools).await?;
-    viewer.live().gives(before);
+    let before = viewer.live().gives(0);
     let run = viewer.live().id.clone();
     let head = Head {
         id: match &place {
@@ -162,31 +150,24 @@ async fn begun(app: &App, mut viewer: Viewer, told: Response) -> Result<Reply, F
     Ok(json(told.body()))
 }
 
-/// The session in which a response goes on behind another one, and the number of results that its run has then.
-async fn behind(
-    run_request: &RunRequest<'_>,
-    previous: &str,
-    answered: &[ToolCallId],
-) -> Result<(Session, u32), Fault> {
+/// The session in which a response goes on behind another one, whose calls it `answers` or not.
+async fn behind(run_request: &RunRequest<'_>, previous: &str, answers: bool) -> Result<Session, Fault> {
     let unknown = || unknown().at("previous_response_id");
     let (run, before) = run_of(previous).ok_or_else(unknown)?;
     let stored = known(run_request.hosted, run_request.principal, run).await.map_err(|_| unknown())?;
     let (session, _) = stored.ok_or_else(unknown)?;
-    let (answers, mut number) = (!answered.is_empty(), 0);
-    if answers || before > 0 {
+    if before > 0 {
         let told = Answers::of(&Stored::load(run_request.hosted, run_request.principal, run).await?)?;
         // The log may not have taken yet what the answer under way rests on.
         let live = run_request.app.runs.get(run_request.principal.name(), run);
         if before > told.last() && !live.is_some_and(|live| live.tells(before)) {
             return Err(unknown());
         }
-        number = told.behind(answered);
     }
     let is_last = session.runs().await?.last().is_some_and(|last| last.id == run);
     match (is_last, answers) {
-        (true, true) => Ok((session, number)),
-        (true, false) => Ok((session, 0)),
-        (false, false) => Ok((session.fork(run).await?, 0)),
+        (true, _) => Ok(session),
+        (false, false) => Ok(session.fork(run).await?),
         (false, true) => Err(Fault::conflict("answered", "the calls take no results any more")),
     }
 }

@@ -46,8 +46,15 @@ pub(crate) async fn chat(
     let conversation = asked.take_conversation(documents).await?;
     let on_disconnect = asked.on_disconnect;
     let has_tools = !own.is_empty();
-    let run_request =
-        RunRequest { app: &app, principal: &principal, hosted, on_disconnect, has_tools, is_whole: false };
+    let run_request = RunRequest {
+        app: &app,
+        principal: &principal,
+        hosted,
+        on_disconnect,
+        has_tools,
+        is_whole: false,
+        is_numbered: false,
+    };
     let (mut viewer, _) = turn(&run_request, &asked.id, conversation, decisions, offered).await?;
     let live = Arc::clone(viewer.live());
     let mut told = told(&app, &live.id, live.session.as_deref().unwrap_or_default(), own, known);

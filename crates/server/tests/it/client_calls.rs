@@ -155,7 +155,7 @@ fn files(stage: &Stage) -> Vec<Vec<u8>> {
 }
 
 /// Two servers over one database, and a store for documents.
-async fn database_nodes(stage: &Stage, folder: &tempfile::TempDir) -> [Client; 2] {
+pub(crate) async fn database_nodes(stage: &Stage, folder: &tempfile::TempDir) -> [Client; 2] {
     let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
     let documents = Arc::new(MemoryDocumentStore::new("pictures"));
     [(), ()].map(|()| {

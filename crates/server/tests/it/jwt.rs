@@ -17,11 +17,12 @@ use http::{Request, StatusCode, header};
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RsaEncoding, RsaKeyPair};
 use serde_json::{Value, json};
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::Level;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::common::{Client, Stage, sessions, value};
+use crate::logged::Lines;
 
 type Sign = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
@@ -387,38 +388,11 @@ async fn a_configuration_of_another_issuer_is_not_believed() {
     assert_eq!(issuer.asked().await, 0);
 }
 
-/// All that is logged.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
 // A84
 #[tokio::test]
 async fn no_token_is_in_a_log_or_an_error() {
     let lines = Lines::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(lines.clone()).finish();
-    // While there is just one, a line that another thread comes to first is taken for one that nobody wants to read.
-    let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _log = lines.begin(Level::TRACE);
     let signer = Signer::ecdsa("a");
     let fetcher = Scripted::default();
     fetcher.set(|state| state.keys = vec![signer.public.clone()]);
@@ -429,7 +403,7 @@ async fn no_token_is_in_a_log_or_an_error() {
     let bad = token_by(&Signer::ecdsa("a"));
     assert!(is_taken(&client, &good).await);
     let refused = crate::common::text(ask(&client, &bad).await).await;
-    let logged = String::from_utf8(lines.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap();
+    let logged = lines.text();
     assert!(logged.contains("the keys of the issuer"), "nothing is logged: {logged}");
     for token in [&good, &bad] {
         for part in token.split('.').skip(1) {

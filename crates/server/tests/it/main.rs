@@ -26,6 +26,7 @@ mod jwt;
 mod kept;
 mod later;
 mod leaving;
+mod logged;
 mod made;
 mod messages;
 mod naming;
