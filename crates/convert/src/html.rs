@@ -4,6 +4,7 @@ mod controls;
 mod elements;
 mod math;
 mod skipped;
+mod tag;
 
 use attache_core::charset::named;
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use self::controls::Select;
 use self::elements::{breaks, is_skipped, is_void, raw_text};
 use self::math::Math;
 use self::skipped::{End, Skipped};
+use self::tag::Tag;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::{Output, one_line};
@@ -137,28 +139,6 @@ struct Page<'f, 'o> {
     /// The list of a form that is open.
     select: Option<Select>,
     math: Math,
-}
-
-/// A tag that begins.
-#[derive(Default)]
-struct Tag {
-    name: Vec<u8>,
-    hidden: bool,
-    text: String,
-    columns: Option<usize>,
-    rows: Option<usize>,
-    /// The value of a control, or the number of an item or of the first one.
-    value: String,
-    /// The kind of a control.
-    kind: String,
-    is_chosen: bool,
-    is_multiple: bool,
-}
-
-impl Tag {
-    fn number(&self) -> Option<i64> {
-        self.value.trim().parse().ok()
-    }
 }
 
 #[derive(Clone, Copy)]

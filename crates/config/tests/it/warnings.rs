@@ -1,4 +1,4 @@
-//! What is probably a mistake, although the configuration may be used.
+//! Probable mistakes of a configuration that may be used all the same.
 
 use attache_config::{Config, ConfigFile};
 use attache_models::Registry;

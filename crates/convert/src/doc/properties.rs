@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use super::styles::HIDDEN;
 use crate::ConvertError;
 use crate::fields::{place_at, u16_at};
 use crate::guarded::Clock;
@@ -43,12 +42,15 @@ impl Paragraphs {
     }
 }
 
+/// The property that hides text.
+pub(super) const HIDDEN: u16 = 0x083c;
+
 /// The properties of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Look {
     /// True if they are deleted, which is still to be approved.
     pub(super) is_deleted: bool,
-    /// Whether they are hidden: no, yes, as the style says, or the contrary of that.
+    /// The word on hiding them: no, yes, as the style says, or the contrary of that.
     pub(super) hidden: Option<u8>,
     pub(super) style: Option<u16>,
     pub(super) font: Option<u16>,

@@ -1,6 +1,6 @@
 //! Styles of DOC, as far as they hide text, and the names of its fonts ([MS-DOC] 2.9.271, 2.9.260 and 2.9.286).
 
-use super::properties::properties;
+use super::properties::{HIDDEN, properties};
 use crate::fields::{u16_at, wide};
 
 /// Styles and fonts that a document can have.
@@ -71,9 +71,6 @@ impl Style {
         Some(Self { based_on: usize::from(kind >> 4), hidden })
     }
 }
-
-/// The property that hides text.
-pub(super) const HIDDEN: u16 = 0x083c;
 
 /// The names of the fonts of a document, by their numbers.
 pub(super) fn fonts(table: &[u8]) -> Vec<String> {

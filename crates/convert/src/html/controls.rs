@@ -1,6 +1,6 @@
 //! Controls of forms, as a reader sees them: the value of each, and of a list what is chosen in it.
 
-use super::Tag;
+use super::tag::Tag;
 use crate::marks;
 use crate::output::one_line;
 

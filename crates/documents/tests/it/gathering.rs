@@ -137,7 +137,7 @@ fn what_is_wanted_is_loaded_and_converted_once() {
     assert_eq!((store.asked().len(), reader.made.lock().unwrap().len()), (0, 2));
 }
 
-// What is known of a PDF that no converter changes needs no look at all of its bytes but one, for its pages.
+// A PDF that no converter changes is looked at once, for the number of its pages.
 #[test]
 fn a_pdf_that_is_shown_as_it_is_is_not_hashed() {
     let own = pdf("a.pdf");

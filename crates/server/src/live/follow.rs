@@ -4,17 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{LogEvents, Session, SessionError};
-use attache_core::{Document, DocumentStore, ToolCall};
+use attache_agent::{Entry as LogEntry, EntryKind, LogEvents, Session, SessionError};
+use attache_core::{Document, DocumentStore, Message, ToolCall};
 use tokio::time::{Instant, sleep_until};
 
 use super::entry::{Broken, Entry, Pause, What, lighten};
-use super::log::{Stand, give_content, images, left_by, told};
+use super::log::{Stand, give_content, left_by, told};
 use super::origins::Origins;
 use super::run::Live;
 use super::runs::Runs;
 use super::view::View;
 use super::viewer::Seen;
+use crate::documents::images_with_content;
 
 /// The word that stands for the log in the ids of events, where a drive has a random one: the numbers of its events mean
 /// the same in each process.
@@ -311,4 +312,21 @@ impl fmt::Debug for Follower {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Follower").field("run", &self.run).field("read", &self.read).finish_non_exhaustive()
     }
+}
+
+/// The images that the model made in these entries, with their content, which no log has. One that cannot be read is left out.
+async fn images(store: &dyn DocumentStore, entries: &[LogEntry]) -> Vec<Document> {
+    let replies = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Reply(reply) => Some(&*reply.message),
+        _ => None,
+    });
+    images_with_content(store, replies.flat_map(made)).await
+}
+
+fn made(message: &Message) -> impl Iterator<Item = &Document> {
+    let reply = match message {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    };
+    reply.into_iter().flat_map(|reply| reply.documents())
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use attache_agent::{Action, Disposition, Entry as LogEntry, EntryKind, EventKind, LogEvents, Run};
-use attache_core::{Document, DocumentStore, Message, ToolCall};
+use attache_core::{Document, ToolCall};
 
 use super::entry::{Entry, What, lighten};
 use super::origins::Origins;
 use super::view::View;
-use crate::documents::images_with_content;
 
 /// The state of a run by its log. Nothing there says whether somebody drives it at this moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,23 +90,6 @@ pub(super) fn told(
         Arc::new(Entry { seq: event.seq, what: What::Event(event) })
     });
     shared.collect()
-}
-
-/// The images that the model made in these entries, with their content, which no log has. One that cannot be read is left out.
-pub(super) async fn images(store: &dyn DocumentStore, entries: &[LogEntry]) -> Vec<Document> {
-    let replies = entries.iter().filter_map(|entry| match &entry.kind {
-        EntryKind::Reply(reply) => Some(&*reply.message),
-        _ => None,
-    });
-    images_with_content(store, replies.flat_map(made)).await
-}
-
-fn made(message: &Message) -> impl Iterator<Item = &Document> {
-    let reply = match message {
-        Message::Assistant(reply) => Some(reply),
-        _ => None,
-    };
-    reply.into_iter().flat_map(|reply| reply.documents())
 }
 
 /// Puts the content of an image into the entry that tells it, if it is one of these.

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_agent::{EventKind, LogEvents, NestedAgent};
+use attache_agent::{EventKind, NestedAgent};
 use attache_core::ToolCallId;
 
 use super::entry::{Entry, What};
-use super::log::told;
-use super::run::Live;
-use super::view::View;
 
 /// The tools that agents inside have started, and those of them that have a result, by the calls of the run around them.
 /// The results are in the log: a run may have many of them, and hardly anybody wants them again.
@@ -48,12 +45,12 @@ impl ToolsInside {
         })
     }
 
-    fn lacks_results(&self) -> bool {
+    pub(super) fn lacks_results(&self) -> bool {
         self.0.iter().flat_map(|(_, all)| all).any(|known| matches!(known, Known::Finished(_, None)))
     }
 
     /// Takes a result in that the log has.
-    fn give(&mut self, entry: &Arc<Entry>) {
+    pub(super) fn give(&mut self, entry: &Arc<Entry>) {
         let What::Event(event) = &entry.what else { return };
         let EventKind::Nested { path, event } = &event.kind else { return };
         let EventKind::ToolFinished { result, .. } = &event.kind else { return };
@@ -66,24 +63,6 @@ impl ToolsInside {
                 *none = Some(Arc::clone(entry));
                 return;
             }
-        }
-    }
-}
-
-impl Live {
-    /// Gives a view the results of tools of agents inside. They are in the log before they are told.
-    pub(super) async fn recall_inside(&self, view: &mut View) {
-        let Some(session) = self.in_session().filter(|_| view.tools_inside.lacks_results()) else { return };
-        let entries = match session.behind(&self.id, 0).await {
-            Ok(entries) => entries,
-            Err(error) => {
-                tracing::warn!(run = self.id, %error, "results of agents inside cannot be told");
-                return;
-            }
-        };
-        let mut log = LogEvents::new();
-        for entry in entries.iter().flat_map(|entry| told(&mut log, entry, None)) {
-            view.tools_inside.give(&entry);
         }
     }
 }

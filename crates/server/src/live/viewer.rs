@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use attache_agent::LogEvents;
+
 use super::entry::Entry;
+use super::log::told;
 use super::run::{Live, Look};
 use super::view::View;
 
@@ -116,6 +119,24 @@ impl Viewer {
                 Look::Over => return None,
                 Look::Nothing => changed.await,
             }
+        }
+    }
+}
+
+impl Live {
+    /// Gives a view the results of tools of agents inside. They are in the log before they are told.
+    async fn recall_inside(&self, view: &mut View) {
+        let Some(session) = self.in_session().filter(|_| view.tools_inside.lacks_results()) else { return };
+        let entries = match session.behind(&self.id, 0).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                tracing::warn!(run = self.id, %error, "results of agents inside cannot be told");
+                return;
+            }
+        };
+        let mut log = LogEvents::new();
+        for entry in entries.iter().flat_map(|entry| told(&mut log, entry, None)) {
+            view.tools_inside.give(&entry);
         }
     }
 }
