@@ -31,9 +31,8 @@ pub(super) fn check(messages: &[Value]) -> Check {
     }
     let (count, bytes) = (images.len(), images.iter().sum::<usize>());
     if count > MAX_IMAGES || bytes > MAX_IMAGE_BYTES {
-        let message = format!(
-            "too many images: a request has at most {MAX_IMAGES} of {MAX_IMAGE_BYTES} bytes in all, got {count} of {bytes}"
-        );
+        let message =
+            format!("at most {MAX_IMAGES} images of {MAX_IMAGE_BYTES} bytes in all, got {count} of {bytes}");
         return Err(invalid(&root, "invalid_value", message));
     }
     Ok(())
