@@ -86,7 +86,7 @@ impl Config {
         if problems.is_empty() { Ok(config) } else { Err(Problems::of(problems)) }
     }
 
-    /// What the files say as far as it is right, with all problems but those of what is left out.
+    /// The files as far as they are right, with all problems but those of parts that are left out.
     fn gathered(
         files: impl IntoIterator<Item = ConfigFile>,
         lookup: &dyn Fn(&str) -> Option<String>,

@@ -26,7 +26,7 @@ impl Config {
         for read in &self.files {
             registry = added(registry, read, &mut problems);
         }
-        // What is left out may be meant.
+        // A name may mean a part that is left out.
         let is_left_out = |provider: &str| {
             self.is_partial || self.files.iter().any(|read| read.sections.providers.contains_key(provider))
         };

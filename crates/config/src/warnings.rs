@@ -1,4 +1,4 @@
-//! What a configuration says and probably does not mean, although it may be used as it is.
+//! Probable mistakes of a configuration that may be used as it is.
 
 use std::path::{Path, PathBuf};
 
@@ -28,9 +28,9 @@ const TYPES: [&str; 12] = [
 ];
 
 impl Config {
-    /// What is probably a mistake although the configuration may be used: folders and programs that are not there yet,
-    /// approvals for servers that no file names or that another list overrides, and media types that no document has. It
-    /// looks at the file system.
+    /// Probable mistakes, with which the configuration may be used all the same: folders and programs that are not there
+    /// yet, approvals for servers that no file names or that another list overrides, and media types that no document
+    /// has. It looks at the file system.
     pub fn warnings(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         for read in &self.files {

@@ -10,6 +10,7 @@ use attache_core::{ErrorKind, ProviderError};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use crate::causes::with_causes;
 use crate::json::Object;
 use crate::live::TooMany;
 
@@ -297,18 +298,6 @@ impl Fault {
         let retry_after = error.retry_after().and_then(|wait| NonZeroU64::new(wait.as_secs().max(1)));
         Self { retry_after, ..Self::new(status, kind, code, message) }
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 impl From<&RunError> for Fault {

@@ -27,6 +27,7 @@ mod address;
 mod agents;
 mod app;
 mod auth;
+mod causes;
 mod dialect;
 mod documents;
 mod fault;

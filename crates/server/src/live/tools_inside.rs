@@ -76,6 +76,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::entry::weight;
+    use super::super::view::View;
     use super::*;
 
     // However much the tools of agents inside return, the run so far holds none of it.

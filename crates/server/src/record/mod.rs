@@ -15,7 +15,7 @@ pub use self::audit::{AuditEntry, Audited};
 use self::metrics::Count;
 pub(crate) use self::metrics::{Gauges, Metrics};
 pub(crate) use self::recorder::{Recorder, Slot};
-use crate::fault::with_causes;
+use crate::causes::with_causes;
 
 /// The maximum number of decisions that are remembered as taken down.
 const MOST_DECIDED: usize = 1024;
