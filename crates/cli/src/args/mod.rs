@@ -66,7 +66,7 @@ impl Args {
 /// The error with the commands that are nearest to a name that is none: of `aks`, clap offers `keys` alone.
 fn with_nearest(mut error: clap::Error, command: &clap::Command) -> clap::Error {
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let is_inner = std::env::args().skip(1).any(|argument| names.contains(&&*argument));
+    let is_inner = std::env::args_os().skip(1).any(|argument| names.iter().any(|name| argument == *name));
     if let (Some(ContextValue::String(written)), false) =
         (error.get(ContextKind::InvalidSubcommand), is_inner)
     {
