@@ -17,7 +17,6 @@ pub(crate) const MAX_MARGINS: usize = 6;
 /// Writes the headers and footers of a sheet, each text once.
 pub(crate) fn write(margins: &[Margin], sheet: &str, output: &mut Output) {
     let mut shown = Vec::new();
-    let sheet = sheet.get(..sheet.floor_char_boundary(MAX_NAME)).unwrap_or(sheet);
     for (kind, code) in margins {
         if let Some(text) = text(code, sheet, output) {
             output.margin(kind, &text, &mut shown);
@@ -27,6 +26,7 @@ pub(crate) fn write(margins: &[Margin], sheet: &str, output: &mut Output) {
 
 /// The text of a header or footer without values that a page has when it is printed; `None` if nothing else is there.
 fn text(code: &str, sheet: &str, output: &mut Output) -> Option<String> {
+    let sheet = sheet.get(..sheet.floor_char_boundary(MAX_NAME)).unwrap_or(sheet);
     let (mut left, mut center, mut right) = (String::new(), String::new(), String::new());
     let mut section = &mut center;
     let mut says = false;

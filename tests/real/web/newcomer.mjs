@@ -58,7 +58,10 @@ async function look(width, height, colorScheme) {
       await cites.nth(index).click();
       await pane.getByText(file, { exact: true }).first().waitFor();
       if (number === undefined) {
-        await pane.locator('mark').getByText(quoted).first().waitFor();
+        // The cells of a row are marked one by one.
+        for (const words of file.endsWith('.csv') ? quoted.split(',') : [quoted]) {
+          await pane.locator('mark').getByText(words).first().waitFor();
+        }
       } else {
         // The passage is marked on the picture of its page, and in sight.
         const leaf = pane.locator(`.leaf[data-page="${number}"]`);
