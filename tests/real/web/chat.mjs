@@ -1377,5 +1377,7 @@ try {
   process.exitCode = 1;
 } finally {
   clearTimeout(late);
+  // A page may still be asking for something when its scenario is over.
+  await Promise.all(browser.contexts().map((context) => context.unrouteAll({ behavior: 'ignoreErrors' })));
   await browser.close();
 }
