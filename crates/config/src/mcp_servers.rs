@@ -39,7 +39,8 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// True for an address over HTTP.
 pub(crate) fn is_address(url: &str) -> bool {
-    url.starts_with("https://") || url.starts_with("http://")
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
 }
 
 /// True for the name of a header.

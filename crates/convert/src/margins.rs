@@ -1,6 +1,7 @@
 //! Headers and footers of sheets. Excel keeps each as one text with codes: `&L`, `&C` and `&R` begin its sections, others
 //! stand for values or say how it is written (ECMA-376 part 1, 18.3.1.46).
 
+use crate::Note;
 use crate::output::{Output, one_line};
 use crate::table::push_cells;
 
@@ -8,7 +9,7 @@ use crate::table::push_cells;
 pub(crate) type Margin = (&'static str, String);
 
 /// The maximum number of bytes of a section, and of the name of a sheet in it.
-const MAX_SECTION: usize = 64 << 10;
+pub(crate) const MAX_SECTION: usize = 64 << 10;
 const MAX_NAME: usize = 255;
 
 /// Headers and footers of one sheet: of its first page, of even ones, and of the others.
@@ -33,6 +34,8 @@ fn text(code: &str, sheet: &str, output: &mut Output) -> Option<String> {
     let mut rest = code.chars().peekable();
     while let Some(c) = rest.next() {
         if section.len() > MAX_SECTION {
+            section.push_str(" […]");
+            output.note(Note::Shortened);
             break;
         }
         if c != '&' {
@@ -76,6 +79,6 @@ mod tests {
     fn the_name_of_a_sheet_fills_no_memory() {
         let mut output = Output::new(Unit::Sheet, &Limits::new());
         let text = text(&format!("x{}", "&A".repeat(100_000)), &"x".repeat(1_000_000), &mut output).unwrap();
-        assert!((1..=2 * MAX_SECTION).contains(&text.len()), "{}", text.len());
+        assert!((1..=2 * MAX_SECTION).contains(&text.len()) && text.ends_with("[…]"), "{}", text.len());
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Way {
     pub(crate) parking: Option<Parking>,
     /// The calls whose results are delivered already.
     pub(crate) answered: Vec<ToolCallId>,
+    /// The number of the answer that this drive of the run gives, where it is known.
+    pub(crate) answer: Option<u32>,
     /// True if those who look at the run are told what its log tells from before.
     pub(crate) goes_on: bool,
     /// True if another process began it, which is gone.
@@ -105,6 +107,7 @@ impl App {
             rules,
             parking: way.parking,
             answered: way.answered,
+            answer: way.answer,
             goes_on: way.goes_on,
         };
         Ok(self.runs.start(new, run)?)

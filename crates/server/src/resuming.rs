@@ -15,7 +15,7 @@ use crate::auth::Principal;
 use crate::dialect::answer::{Answer, Piece};
 use crate::fault::Fault;
 use crate::inbound::tools::Offered;
-use crate::live::{Entry, Live, OnDisconnect, Seen, Viewer};
+use crate::live::{Entry, Live, OnDisconnect, Seen, TooMany, Viewer};
 use crate::paused_runs::Kept;
 
 /// The failure that an entry tells, if the run ends with it.
@@ -149,6 +149,12 @@ async fn go_on_so(
             return Ok(false);
         }
     }
+    let _reserved = match app.runs.reserve(principal.name(), run) {
+        // Somebody else was faster, or a request that brings results for it is about to go on with it.
+        Err(TooMany::Driven) => return Ok(false),
+        // Whether there is room for another run is judged at its start.
+        reserved => reserved.ok(),
+    };
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
     let offered = offered(&session, run).await?;
     let pauses = offered.pauses;

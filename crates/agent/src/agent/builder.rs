@@ -331,8 +331,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how long a run may take. The time for which it is paused, from the end of one drive until it is resumed, does
-    /// not count; the time that a drive waits for results of the caller does. Unlimited by default.
+    /// Sets how long a run may take. Once a run is resumed, the time for which it had waited for somebody does not count;
+    /// a drive that waits itself, for results of the caller, ends at the deadline. Unlimited by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.inner.timing.deadline = Some(deadline);
         self

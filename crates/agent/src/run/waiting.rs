@@ -4,7 +4,6 @@ use attache_core::{ToolCall, ToolCallId};
 
 use crate::log::{ApprovalRequest, DeferredRequest, NestedAgent};
 use crate::outcome::EndReason;
-use crate::run::pending::Held;
 use crate::run::{Phase, Run};
 
 /// The things for which a run waits, those of runs inside its tools included.
@@ -47,9 +46,8 @@ impl Run {
 
     /// True if a person is to decide about a call, also of a run inside a tool. Other calls may be held up by that.
     pub(crate) fn is_asked(&self) -> bool {
-        let undecided = |held: &Held| held.approvals.iter().any(|question| question.decided.is_none());
-        self.held.as_ref().is_some_and(|held| undecided(held))
-            || self.inside.iter().any(|inside| inside.run.is_asked())
+        self.open_questions().next().is_some()
+            || self.inside.iter().any(|inside| !inside.run.has_ended() && inside.run.is_asked())
     }
 
     /// The calls that the caller is to answer, those of runs inside its tools included, whatever else the run has to do beside

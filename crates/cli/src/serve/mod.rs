@@ -50,7 +50,7 @@ async fn done(
     let begun = match serve.log_format {
         LogFormat::Json => log::begin_as_json(&serve.log),
         // The lines at the start tell it.
-        LogFormat::Text => log::begin(&format!("{},attache_server::no_keys=off", serve.log)),
+        LogFormat::Text => log::begin(&format!("attache_server::no_keys=off,{}", serve.log)),
     };
     begun.map_err(|problem| (Exit::Usage, format!("--log: {problem}")))?;
     #[cfg(feature = "otlp")]

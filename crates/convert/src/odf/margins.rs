@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::margins::{MAX_MARGINS, Margin};
+use crate::margins::{MAX_MARGINS, MAX_SECTION, Margin};
 use crate::xml::{Node, Stop, Xml};
 
-/// Longest header or footer, and the number of them that are kept.
-const MAX_TEXT: usize = 64 << 10;
+/// The maximum number of bytes of a header or footer, so many that a longer one has a section that is too long.
+const MAX_TEXT: usize = 4 * MAX_SECTION;
+/// The maximum number of them that are kept.
 const MAX_ALL: usize = 10_000;
 
 /// The headers and footers of each master page.
@@ -18,7 +19,6 @@ pub(super) fn read(mut xml: Xml<'_>, found: &mut Margins) -> Result<(), Stop> {
     let mut count = 0;
     loop {
         let mut skip = false;
-        // Marks without text are bounded, too.
         code.truncate(code.floor_char_boundary(MAX_TEXT));
         match xml.next()? {
             Node::Open(tag) => match (tag.name(), kind) {
@@ -44,9 +44,7 @@ pub(super) fn read(mut xml: Xml<'_>, found: &mut Margins) -> Result<(), Stop> {
                 ("page-number" | "page-count" | "date" | "time" | "file-name" | "title", _) => skip = true,
                 _ => {}
             },
-            Node::Text(text) if kind.is_some() && code.len() + text.len() <= MAX_TEXT => {
-                code.push_str(&text.replace('&', "&&"));
-            }
+            Node::Text(text) if kind.is_some() => code.push_str(&text.replace('&', "&&")),
             Node::Close(name) => match &*name {
                 "p" => code.push('\n'),
                 "header" | "header-left" | "header-first" | "footer" | "footer-left" | "footer-first" => {

@@ -69,10 +69,13 @@ fn tar_archives_are_listed() {
 
 #[test]
 fn a_long_name_of_a_folder_is_no_name_of_the_next_file() {
-    let folder = [entry(b'L', b"././@LongLink", b"", b"a long folder/\0"), entry(b'5', b"cut", b"", b"")];
-    let archive = [&folder.concat()[..], &entry(b'0', b"a.txt", b"", b"x"), &[0; 1024]].concat();
-    let read = read(TAR, &archive).unwrap();
-    assert_eq!(read.text, "archive, 1 file:\n- a.txt (1 bytes)\n");
+    let long = entry(b'L', b"././@LongLink", b"", b"a long folder/\0");
+    let of_pax = entry(b'x', b"PaxHeader", b"", b"23 path=a long folder/\n");
+    for name in [long, of_pax] {
+        let (folder, file) = (entry(b'5', b"cut", b"", b""), entry(b'0', b"a.txt", b"", b"x"));
+        let archive = [name, folder, file, vec![0; 1024]].concat();
+        assert_eq!(read(TAR, &archive).unwrap().text, "archive, 1 file:\n- a.txt (1 bytes)\n");
+    }
 }
 
 #[test]

@@ -326,9 +326,15 @@ impl EndpointConfig {
                 told(&format!("required[{nth}]"), with_hint(problem, name, arguments));
             }
         }
-        for (name, schema) in &self.arguments {
-            let whole = json!({"type": "object", "properties": {name: schema}});
-            if let Err(error) = ToolDefinition::new("", "", whole).schema() {
+        // An argument may refer to another one.
+        let is_schema = |properties: Value| {
+            ToolDefinition::new("", "", json!({"type": "object", "properties": properties}))
+                .schema()
+                .map(drop)
+        };
+        let are_schemas = is_schema(json!(self.arguments)).is_ok();
+        for (name, schema) in self.arguments.iter().filter(|_| !are_schemas) {
+            if let Err(error) = is_schema(json!({name: schema})) {
                 let problem = format!("is no schema: {}", error.problem);
                 let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
                 told(&format!("arguments.{name}"), with_hint(problem, kind, TYPES));

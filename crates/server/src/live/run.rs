@@ -58,6 +58,8 @@ pub(crate) struct NewRun {
     pub(crate) parking: Option<Parking>,
     /// The calls of a run that goes on whose results are delivered already: nobody is asked for them again.
     pub(crate) answered: Vec<ToolCallId>,
+    /// The number of the answer that this drive gives, where it is known.
+    pub(crate) answer: Option<u32>,
     /// True if those who look at the run are told what its log tells from before.
     pub(crate) goes_on: bool,
 }
@@ -116,7 +118,18 @@ impl Live {
         bounds: Bounds,
         origins: Option<Origins>,
     ) -> Self {
-        let NewRun { id, request, principal, agent, session: held, rules, parking, answered, goes_on } = new;
+        let NewRun {
+            id,
+            request,
+            principal,
+            agent,
+            session: held,
+            rules,
+            parking,
+            answered,
+            answer,
+            goes_on,
+        } = new;
         let session = held.as_ref().map(|session| session.id().to_string());
         let has_own = goes_on && matches!(rules.client_calls, ClientCalls::Pause);
         let state = State {
@@ -143,7 +156,7 @@ impl Live {
             answered,
             held,
             goes_on,
-            answer: OnceLock::new(),
+            answer: answer.map(OnceLock::from).unwrap_or_default(),
             state: Mutex::new(state),
             changed: Notify::new(),
             attention: Notify::new(),

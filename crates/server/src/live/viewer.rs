@@ -191,6 +191,7 @@ mod tests {
             rules,
             parking: None,
             answered: Vec::new(),
+            answer: None,
             goes_on: false,
         };
         let bounds = Bounds { entries: 1000, bytes: 1 << 20 };

@@ -179,7 +179,7 @@ impl RunRequest<'_> {
         let options = self.options(offered, self.hosted);
         let input = RunInput::new(conversation.new).with_run_id(&id).with_options(options);
         let run = session.run(input);
-        self.drive(self.hosted, session, id, run, Vec::new(), false)
+        self.drive(self.hosted, session, id, run, self.way(None, Vec::new()))
     }
 
     /// Goes on with the last run of a session, with the agent that it began with. The room for it, its tools and its results
@@ -196,7 +196,7 @@ impl RunRequest<'_> {
         self.fit(&offered, &hosted).await?;
         let _reserved = self.app.runs.reserve(self.principal.name(), &id)?;
         let answered = answered(&conversation);
-        let number = match self.is_numbered {
+        let answer_number = match self.is_numbered {
             true => {
                 let stored = Stored::load(&hosted, self.principal, &id).await?;
                 Some(Answers::of(&stored)?.behind(&answered))
@@ -215,11 +215,8 @@ impl RunRequest<'_> {
             inject(&run.control(), &conversation)?;
         }
         // Others who look at the run are told of its beginning, too.
-        let viewer = self.drive(&hosted, &session, id, run, answered, true)?;
-        if let Some(number) = number {
-            viewer.live().gives(number);
-        }
-        Ok(viewer)
+        let way = Way { goes_on: true, answer: answer_number, ..self.way(None, answered) };
+        self.drive(&hosted, &session, id, run, way)
     }
 
     /// Records decisions about calls of a run.
@@ -253,12 +250,10 @@ impl RunRequest<'_> {
         session: &Session,
         id: String,
         run: AgentRun,
-        answered: Vec<ToolCallId>,
-        goes_on: bool,
+        way: Way,
     ) -> Result<Viewer, Fault> {
         let parking = self.has_tools.then(|| self.parking(hosted, Kept::Session(session.clone()), true));
-        let way = Way { goes_on, ..self.way(parking, answered) };
-        self.app.start(self.principal, hosted, Some(session), id, run, way)
+        self.app.start(self.principal, hosted, Some(session), id, run, Way { parking, ..way })
     }
 
     /// A run without a session: the client has the history.
