@@ -326,18 +326,19 @@ impl EndpointConfig {
                 told(&format!("required[{nth}]"), with_hint(problem, name, arguments));
             }
         }
-        // An argument may refer to another one.
-        let is_schema = |properties: Value| {
-            ToolDefinition::new("", "", json!({"type": "object", "properties": properties}))
-                .schema()
-                .map(drop)
+        let problem_of = |properties: Value| {
+            let tool = ToolDefinition::new("", "", json!({"type": "object", "properties": properties}));
+            tool.schema().err().map(|error| error.problem.to_string())
         };
-        let are_schemas = is_schema(json!(self.arguments)).is_ok();
-        for (name, schema) in self.arguments.iter().filter(|_| !are_schemas) {
-            if let Err(error) = is_schema(json!({name: schema})) {
-                let problem = format!("is no schema: {}", error.problem);
+        // Alone, one that refers to another argument would be wrong.
+        let are_wrong = problem_of(json!(self.arguments)).is_some();
+        for (name, schema) in self.arguments.iter().filter(|_| are_wrong) {
+            if let Some(problem) = problem_of(json!({name: schema})) {
                 let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-                told(&format!("arguments.{name}"), with_hint(problem, kind, TYPES));
+                told(
+                    &format!("arguments.{name}"),
+                    with_hint(format!("is no schema: {problem}"), kind, TYPES),
+                );
             }
         }
         if let Some(body) = self.body.as_deref().filter(|body| !FORMS.iter().any(|(known, _)| known == body))
