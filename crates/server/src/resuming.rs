@@ -152,7 +152,7 @@ async fn go_on_so(
     let _reserved = match app.runs.reserve(principal.name(), run) {
         // Somebody else was faster, or a request that brings results for it is about to go on with it.
         Err(TooMany::Driven) => return Ok(false),
-        // Whether there is room for another run is judged at its start.
+        // Its start judges if there is room for another run.
         reserved => reserved.ok(),
     };
     let (hosted, session) = began_with(app, principal, hosted, session, run).await?;
