@@ -57,13 +57,13 @@ impl MemorySessions {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sessions of a principal that are meant, the one that was used last first.
+    /// The sessions of a principal that are meant, the latest first.
     fn infos(&self, principal: &str, is_meant: impl Fn(&One) -> bool, limit: usize) -> Vec<SessionInfo> {
         let kept = self.lock();
         let own = kept.sessions.iter().filter(|(_, one)| one.principal == principal && is_meant(one));
         let mut infos: Vec<_> = own.map(|(id, one)| one.info(id)).collect();
         drop(kept);
-        infos.sort_unstable_by(|one, other| (other.accessed, &one.id).cmp(&(one.accessed, &other.id)));
+        infos.sort_unstable_by(|one, other| (other.updated, &one.id).cmp(&(one.updated, &other.id)));
         infos.truncate(limit);
         infos
     }

@@ -161,8 +161,10 @@ pub struct SessionInfo {
     pub title: String,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it was used last, in milliseconds since 1970.
+    /// When somebody last wrote in it or looked at it, in milliseconds since 1970: it expires by that.
     pub accessed: u64,
+    /// When its last run began, or it was made, in milliseconds since 1970: lists have the latest first.
+    pub updated: u64,
     /// The number of its runs.
     pub runs: u64,
     /// The run that is under way, or was when its process died, or waits for somebody.

@@ -211,7 +211,7 @@ impl Sessions {
         Ok(Session { settings: self.0.clone(), id, principal: Arc::from(principal), state })
     }
 
-    /// The sessions of a principal, the one that was used last first.
+    /// The sessions of a principal, the latest first: by [`SessionInfo::updated`].
     ///
     /// # Errors
     /// [`SessionError::Journal`] if the store fails.
@@ -219,7 +219,7 @@ impl Sessions {
         Ok(self.0.store.list(principal).await?)
     }
 
-    /// The sessions of a principal in which all words of `query` were said, the one that was used last first, at most
+    /// The sessions of a principal in which all words of `query` were said, the latest first, at most
     /// `limit`. A query without words finds none.
     ///
     /// A word finds those that begin with it, in the title, the questions, the names of their documents and the answers;

@@ -35,7 +35,7 @@ pub trait SessionStore: Send + Sync {
     /// [`SessionError::NotFound`] if it is another principal's, or if there is none and none is to be made.
     fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>>;
 
-    /// The sessions of a principal, the one that was used last first.
+    /// The sessions of a principal, the latest first.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
@@ -56,7 +56,7 @@ pub trait SessionStore: Send + Sync {
         })
     }
 
-    /// The sessions of a principal that hold all words of `query`, the one that was used last first, at most `limit`. See
+    /// The sessions of a principal that hold all words of `query`, the latest first, at most `limit`. See
     /// [`Sessions::search`](crate::Sessions::search).
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use attache_models::Registry;
 use serde_json::json;
 use tokio::time::Duration;
 
-use super::{PRINCIPAL, Said, Stores, all, failed, found, looked_at, said};
+use super::{PRINCIPAL, Said, Stores, all, failed, found, said, session};
 use crate::args::{Sessions as Arguments, SessionsCommand};
 use crate::ask::{exported, writable};
 use crate::config_files::Config;
@@ -51,7 +51,7 @@ async fn done(
         }
         SessionsCommand::Show { id } => {
             let style = Style::of_stdout(color);
-            let session = looked_at(&sessions, &found(&sessions, &id).await?).await?;
+            let session = session(&sessions, &found(&sessions, &id).await?).await?;
             written(answer(&shown(&said_in(&session).await?, style)))
         }
         SessionsCommand::Search { words } => searched(&sessions, &words).await?,
@@ -59,7 +59,7 @@ async fn done(
             if let Some(file) = &file {
                 writable(file).map_err(SetupError::new)?;
             }
-            let session = looked_at(&sessions, &found(&sessions, &id).await?).await?;
+            let session = session(&sessions, &found(&sessions, &id).await?).await?;
             let messages = session.history().await.map_err(|error| failed(&error))?;
             let text = exported(&messages, &agent).await.map_err(SetupError::new)?;
             match file {
@@ -113,6 +113,7 @@ fn listed(sessions: &[SessionInfo], as_json: bool) -> Exit {
                 "title": info.title,
                 "created": info.created,
                 "accessed": info.accessed,
+                "updated": info.updated,
                 "runs": info.runs,
             });
             format!("{told}\n")
@@ -130,7 +131,7 @@ fn listed(sessions: &[SessionInfo], as_json: bool) -> Exit {
 pub(crate) fn table(sessions: &[SessionInfo]) -> Table {
     let mut table = Table::new(["session", "used", "questions", "began with"]);
     for info in sessions {
-        let cells = [info.id.to_string(), ago(info.accessed), info.runs.to_string(), short(&info.title, 60)];
+        let cells = [info.id.to_string(), ago(info.updated), info.runs.to_string(), short(&info.title, 60)];
         table.row(cells);
     }
     table
@@ -193,7 +194,7 @@ async fn searched(sessions: &Sessions, words: &[String]) -> Result<Exit, SetupEr
     let mut found = String::new();
     for info in hits {
         found.push_str(&format!("{}  {}\n", info.id, short(&info.title, 60)));
-        let said = said_in(&looked_at(sessions, &info).await?).await?;
+        let said = said_in(&session(sessions, &info).await?).await?;
         let lines = said.iter().flat_map(|said| said.text.lines());
         let hits = lines.filter(|line| words.iter().any(|word| line.to_lowercase().contains(word)));
         for hit in hits.take(3) {

@@ -185,26 +185,18 @@ pub(crate) async fn found(sessions: &Sessions, id: &str) -> Result<SessionInfo, 
     }
 }
 
-/// The session to go on with: from now on it is the one that was used last.
-async fn used(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
+pub(crate) async fn session(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
     sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))
 }
 
-/// The session to look at. The clock stands at its last use, so that looking does not count as one.
-pub(crate) async fn looked_at(sessions: &Sessions, info: &SessionInfo) -> Result<Session, SetupError> {
-    let accessed = UNIX_EPOCH + Duration::from_millis(info.accessed);
-    let sessions = sessions.clone().with_clock(move || accessed);
-    sessions.get(PRINCIPAL, info.id.as_str()).await.map_err(|error| failed(&error))
-}
-
-/// The session that was used last, of those in which something was asked.
+/// The latest session in which something was asked.
 async fn last(sessions: &Sessions) -> Result<Session, SetupError> {
     let all = all(sessions).await?;
     let last = all.iter().find(|info| info.runs > 0);
-    used(sessions, last.ok_or_else(|| SetupError::new("there is no session yet"))?).await
+    session(sessions, last.ok_or_else(|| SetupError::new("there is no session yet"))?).await
 }
 
-/// All sessions, the one that was used last first.
+/// All sessions, the latest first.
 pub(crate) async fn all(sessions: &Sessions) -> Result<Vec<SessionInfo>, SetupError> {
     sessions.list(PRINCIPAL).await.map_err(|error| failed(&error))
 }
@@ -215,7 +207,7 @@ pub(crate) async fn existing(
     choice: &crate::args::Choice,
 ) -> Result<Session, SetupError> {
     match &choice.session {
-        Some(id) => used(sessions, &found(sessions, id).await?).await,
+        Some(id) => session(sessions, &found(sessions, id).await?).await,
         None => last(sessions).await,
     }
 }
@@ -228,7 +220,7 @@ pub(crate) async fn chosen(sessions: &Sessions, choice: &crate::args::Choice) ->
     let Some(id) = &choice.session else { return opened(sessions, None).await };
     let is_known = all(sessions).await?.iter().any(|info| info.id.as_str().starts_with(id.as_str()));
     if is_known {
-        return used(sessions, &found(sessions, id).await?).await;
+        return session(sessions, &found(sessions, id).await?).await;
     }
     opened(sessions, Some(id)).await
 }

@@ -50,7 +50,7 @@ async fn questions_go_on_in_a_session() {
     assert!(bodies[1].contains("The capital of Germany?") && bodies[1].contains("Berlin."), "{}", bodies[1]);
     assert!(!bodies[2].contains("Germany"), "{}", bodies[2]);
     assert!(bodies[3].contains("3.9 million") && !bodies[3].contains("Paris"), "{}", bodies[3]);
-    assert_eq!(listed, ["geo", "other"], "the one that was used last comes first");
+    assert_eq!(listed, ["geo", "other"], "the latest comes first");
 }
 
 #[test]

@@ -126,11 +126,11 @@ pub(crate) async fn decide(
     Ok(json(body))
 }
 
-/// The number of sessions used last that are looked into although no run waits in them.
+/// The number of the latest sessions that are looked into although no run waits in them.
 const RECENT: usize = 8;
 
 /// The session and the run of an approval, also of one that is settled: a run that asked here is known by it; else the logs
-/// of the runs are read that are open, the session used last first.
+/// of the runs are read that are open, the latest session first.
 async fn find(
     app: &App,
     hosted: &Hosted,

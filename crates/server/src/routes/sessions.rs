@@ -71,31 +71,31 @@ fn unknown_place() -> Fault {
     Fault::invalid("it is no `next` of a list").at("after")
 }
 
-/// A place in the list: that of a session as it was used last, also once it is used again or gone.
+/// A place in the list: that of a session as it was, also once it goes on or is gone.
 struct Place<'a> {
-    accessed: u64,
+    updated: u64,
     id: &'a str,
 }
 
 impl<'a> Place<'a> {
     fn of(info: &'a SessionInfo) -> Self {
-        Self { accessed: info.accessed, id: info.id.as_str() }
+        Self { updated: info.updated, id: info.id.as_str() }
     }
 
     fn parse(text: &'a str) -> Option<Self> {
-        let (accessed, id) = text.split_once('.')?;
-        Some(Self { accessed: accessed.parse().ok()?, id })
+        let (updated, id) = text.split_once('.')?;
+        Some(Self { updated: updated.parse().ok()?, id })
     }
 
-    /// True if a session comes behind it: the list has the one that was used last first.
+    /// True if a session comes behind it: the list has the latest first.
     fn is_before(&self, info: &SessionInfo) -> bool {
-        (info.accessed, self.id) < (self.accessed, info.id.as_str())
+        (info.updated, self.id) < (self.updated, info.id.as_str())
     }
 }
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.accessed, self.id)
+        write!(f, "{}.{}", self.updated, self.id)
     }
 }
 
@@ -105,6 +105,7 @@ fn write(info: &SessionInfo, out: &mut Vec<u8>) {
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
+        .with("updated", &info.updated)
         .with("runs", &info.runs)
         .with("openRun", &info.open_run);
     forked(object, info).end();
@@ -155,6 +156,7 @@ pub(crate) async fn one(
         .with("title", &info.title)
         .with("created", &info.created)
         .with("accessed", &info.accessed)
+        .with("updated", &info.updated)
         .with("openRun", &info.open_run);
     forked(object, &info)
         .each("runs", &runs, |run, out| {

@@ -26,7 +26,7 @@ test('all versions are one conversation', () => {
 });
 
 test('versions are those that the server tells, whichever browser made them', async () => {
-  const told = (id: string, created: number, from?: { session: string; questions: number }) => ({ id, title: id, created, accessed: 9 - created, runs: 1, openRun: null, forkedFrom: from });
+  const told = (id: string, created: number, from?: { session: string; questions: number }) => ({ id, title: id, created, updated: 9 - created, runs: 1, openRun: null, forkedFrom: from });
   let sessions: object[] = [told('c', 3, { session: 'a', questions: 1 }), told('a', 1), told('b', 2, { session: 'a', questions: 1 }), told('d', 4)];
   const messages = ['one', 'two'].map((id) => ({ role: 'user', id, parts: [{ type: 'text', text: id }] }));
   const { chat } = chatWith((_method, path) => (path.startsWith('/v1/sessions?') ? { sessions } : { messages, runs: [] }), async function* () {});

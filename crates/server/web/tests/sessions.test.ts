@@ -9,7 +9,7 @@ function told(count: number, path: string) {
   const asked = new URL(path, 'http://here').searchParams;
   const start = Number(asked.get('after') ?? 0);
   const end = Math.min(start + Math.min(Number(asked.get('limit')), 1000), count);
-  const sessions = Array.from({ length: end - start }, (_, at) => ({ id: `s${start + at}`, title: '', created: 1, accessed: 1, runs: 1, openRun: null }));
+  const sessions = Array.from({ length: end - start }, (_, at) => ({ id: `s${start + at}`, title: '', created: 1, updated: 1, runs: 1, openRun: null }));
   return { sessions, next: end < count ? String(end) : undefined };
 }
 
@@ -62,7 +62,7 @@ test('further sessions are there although the list was asked for anew meanwhile'
 });
 
 test('a conversation is deleted with all of its versions, and a deletion that failed is told', async () => {
-  const told = (id: string, other?: string) => ({ id, title: '', created: id.length, accessed: 1, runs: 1, forkedFrom: other ? { session: other, questions: 0 } : undefined });
+  const told = (id: string, other?: string) => ({ id, title: '', created: id.length, updated: 1, runs: 1, forkedFrom: other ? { session: other, questions: 0 } : undefined });
   let isDown = false;
   let all = [told('one'), told('second', 'one'), told('another'), told('third one', 'second')];
   const { chat, asked } = chatWith(
@@ -106,7 +106,7 @@ test('a page that goes away still deletes', async () => {
 });
 
 test('a session that is gone already is deleted, and the list is asked for behind the last deletion', async () => {
-  const told = (id: string, runs = 1, other?: string) => ({ id, title: '', created: id.length, accessed: 1, runs, forkedFrom: other ? { session: other, questions: 0 } : undefined });
+  const told = (id: string, runs = 1, other?: string) => ({ id, title: '', created: id.length, updated: 1, runs, forkedFrom: other ? { session: other, questions: 0 } : undefined });
   let settle: () => void = () => undefined;
   const { chat, asked } = chatWith(
     (method, path) => {
@@ -134,7 +134,7 @@ test('a session that is gone already is deleted, and the list is asked for behin
 });
 
 test('the title of a chat is known while a search does not find it, and a deletion that is taken back yields the chat that was shown', async () => {
-  const told = (id: string, title: string) => ({ id, title, created: 1, accessed: 1, runs: 1, openRun: null });
+  const told = (id: string, title: string) => ({ id, title, created: 1, updated: 1, runs: 1, openRun: null });
   const all = [told('one', 'Pears'), told('other', 'Apples')];
   const { sessions } = chatWith((_method, path) => ({ sessions: all.filter(({ title }) => !path.includes('q=') || path.includes(title)) }), async function* () {}).chat;
   await sessions.load();
@@ -155,7 +155,7 @@ test('a chat is at work in each of its runs, and no more once one has failed', a
   let openRun: string | null = null;
   let runs = 0;
   const { chat } = chatWith(
-    (method, path) => (method === 'POST' ? { runId: (openRun = `r${(runs += 1)}`) } : path.startsWith('/v1/sessions?') ? { sessions: [{ id: 's', title: '', created: 1, accessed: 1, runs, openRun }] } : {}),
+    (method, path) => (method === 'POST' ? { runId: (openRun = `r${(runs += 1)}`) } : path.startsWith('/v1/sessions?') ? { sessions: [{ id: 's', title: '', created: 1, updated: 1, runs, openRun }] } : {}),
     async function* () {
       await end;
       // The server keeps a run open that somebody may go on with.
@@ -181,7 +181,7 @@ test('a chat is at work in each of its runs, and no more once one has failed', a
 });
 
 test('a run that failed before the page was loaded is not at work, and is asked of once', async () => {
-  const told = (id: string) => ({ id, title: '', created: 1, accessed: 1, runs: 1, openRun: `${id}.run` });
+  const told = (id: string) => ({ id, title: '', created: 1, updated: 1, runs: 1, openRun: `${id}.run` });
   const outcomes: Record<string, object> = {
     'failed.run': { outcome: { reason: 'provider_error', error: { code: 'network' } } },
     'lost.run': { snapshot: { end: { type: 'failed', error: { code: 'network' } } } },
@@ -206,7 +206,7 @@ test('a list in which a run has failed is drawn anew, and a run that fails later
       if (outcomes[run] === undefined && path.includes('/v1/runs/')) {
         throw new Failure('away', 503, 'unavailable');
       }
-      return outcomes[run] ?? { sessions: ['r', 'lost'].map((openRun) => ({ id: openRun, title: '', created: 1, accessed: 1, runs: 1, openRun })) };
+      return outcomes[run] ?? { sessions: ['r', 'lost'].map((openRun) => ({ id: openRun, title: '', created: 1, updated: 1, runs: 1, openRun })) };
     },
     async function* () {},
   );
@@ -232,7 +232,7 @@ test('of more runs than are asked of at a time, those that were not asked of com
     (_method, path) =>
       path.includes('/v1/runs/')
         ? new Promise((end) => told.push(() => end({ outcome: { error: path.endsWith('/r0') ? {} : undefined } })))
-        : { sessions: runs.map((openRun) => ({ id: openRun, title: '', created: 1, accessed: 1, runs: 1, openRun })) },
+        : { sessions: runs.map((openRun) => ({ id: openRun, title: '', created: 1, updated: 1, runs: 1, openRun })) },
     async function* () {},
   );
   const { sessions } = chat;

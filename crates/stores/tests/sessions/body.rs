@@ -20,6 +20,7 @@ over_each_store! {
     cleaning::a_refused_run_leaves_what_waits,
     cleaning::a_session_that_begins_anew_deletes_its_documents,
     cleaning::any_access_keeps_a_session,
+    cleaning::a_look_at_a_session_does_not_move_it_in_the_list,
     cleaning::a_session_is_kept_for_the_answer_of_its_caller_beside_an_approval,
     cleaning::cleanup_leaves_what_is_in_use_or_waited_for,
     cleaning::cleared_sessions_are_gone_at_once,

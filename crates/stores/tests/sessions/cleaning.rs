@@ -66,6 +66,38 @@ pub(crate) async fn any_access_keeps_a_session(place: Place) {
     assert_eq!(sessions.cleanup().await.unwrap(), 1);
 }
 
+// A38
+pub(crate) async fn a_look_at_a_session_does_not_move_it_in_the_list(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, agent(), &clock).await;
+    let listed = async |query: &str| {
+        let listed = if query.is_empty() {
+            sessions.list("ann").await.unwrap()
+        } else {
+            sessions.search("ann", query, 9).await.unwrap()
+        };
+        listed.into_iter().map(|info| info.id.to_string()).collect::<Vec<_>>()
+    };
+    for id in ["old", "new"] {
+        sessions.open("ann", Some(id)).await.unwrap().run("hello").outcome().await.unwrap();
+        clock.advance(MINUTE);
+    }
+    let old = sessions.get("ann", "old").await.unwrap();
+    old.history().await.unwrap();
+    assert_eq!(listed("").await, ["new", "old"]);
+    assert_eq!(listed("hello").await, ["new", "old"]);
+    let began = old.run("hello again").outcome().await.unwrap().run_id;
+    assert_eq!(listed("").await, ["old", "new"]);
+    assert_eq!(listed("hello").await, ["old", "new"]);
+    clock.advance(MINUTE);
+    let fork = sessions.get("ann", "new").await.unwrap().fork_empty().await.unwrap();
+    let branch = old.fork(&began).await.unwrap();
+    let mut first = listed("").await;
+    let rest = first.split_off(2);
+    assert!(first.contains(&fork.id().to_string()) && first.contains(&branch.id().to_string()), "{first:?}");
+    assert_eq!(rest, ["old", "new"]);
+}
+
 /// An agent whose tool needs an approval.
 fn payer() -> Agent {
     let pay = tool_fn("pay", "Pays.", |_: NoArguments| async { Ok::<_, ToolError>("paid") });

@@ -105,6 +105,7 @@ impl One {
             title: self.title.clone(),
             created: self.created,
             accessed: self.accessed,
+            updated: self.runs.last().map_or(self.created, |run| self.created.max(run.began)),
             runs: u64::try_from(self.runs.len()).unwrap_or(u64::MAX),
             open_run: self.runs.last().filter(|run| run.ended.is_none()).map(|run| run.id.clone()),
             kept_until: self.kept_until,

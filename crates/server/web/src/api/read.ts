@@ -218,7 +218,7 @@ export function sessionInfo(value: unknown): SessionInfo {
     id: text(from.id),
     title: text(from.title),
     created: number(from.created) ?? 0,
-    accessed: number(from.accessed) ?? 0,
+    updated: number(from.updated) ?? 0,
     runs: number(from.runs) ?? 0,
     run: text(from.openRun),
     origin: session ? { session, at: number(questions) ?? 0 } : undefined,

@@ -9,14 +9,14 @@ import { Part, define, isComposed } from './part.ts';
 
 const DAY = 86_400_000;
 
-/** The word for the time at which a session was used last. */
+/** The word for the time at which something was last asked in a session. */
 function age(session: SessionInfo): Word {
   const today = new Date().setHours(0, 0, 0, 0);
-  return session.accessed >= today
+  return session.updated >= today
     ? 'today'
-    : session.accessed >= today - DAY
+    : session.updated >= today - DAY
       ? 'yesterday'
-      : session.accessed >= today - 7 * DAY
+      : session.updated >= today - 7 * DAY
         ? 'week'
         : 'earlier';
 }

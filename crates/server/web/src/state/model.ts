@@ -205,7 +205,7 @@ export interface SessionInfo {
   title: string;
   /** In milliseconds since 1970. */
   created: number;
-  accessed: number;
+  updated: number;
   runs: number;
   /** The run that is open: it is under way, waits, or has failed. Empty if there is none. */
   run: string;

@@ -49,7 +49,7 @@ export class SessionList {
     return this.next !== '';
   }
 
-  /** The sessions to show: of several versions of a conversation the one that was used last. */
+  /** The sessions to show: of several versions of a conversation the latest. */
   get shown(): SessionInfo[] {
     const { origins } = this;
     const seen = new Set(this.leaving && [root(origins, this.leaving.id)]);

@@ -13,14 +13,15 @@ macro_rules! infos {
         "SELECT s.id, s.title, s.created, s.accessed, \
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
-          ORDER BY r.run DESC LIMIT 1), s.kept_until, s.leased_until, s.forked_from, \
-         s.forked_at FROM attache_session s "
+          ORDER BY r.run DESC LIMIT 1), s.kept_until, s.leased_until, s.forked_from, s.forked_at, \
+         COALESCE((SELECT r.began FROM attache_run r WHERE r.session = s.id AND r.began > s.created \
+          ORDER BY r.run DESC LIMIT 1), s.created) AS updated FROM attache_session s "
     };
 }
 pub(super) use infos;
 
 pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result<Vec<SessionInfo>, SqlError> {
-    let list = concat!(infos!(), "WHERE s.principal = $1 ORDER BY s.accessed DESC, ", by_bytes!("s.id"));
+    let list = concat!(infos!(), "WHERE s.principal = $1 ORDER BY updated DESC, ", by_bytes!("s.id"));
     let rows = query(list).bind(principal).fetch_all(connection).await?;
     rows.iter().map(info).collect()
 }
@@ -51,6 +52,7 @@ pub(super) fn info(row: &Row) -> Result<SessionInfo, SqlError> {
         title: row.try_get(1)?,
         created: number(row.try_get(2)?),
         accessed: number(row.try_get(3)?),
+        updated: number(row.try_get(10)?),
         runs: number(row.try_get(4)?),
         open_run: row.try_get(5)?,
         kept_until: number(row.try_get(6)?),

@@ -169,7 +169,7 @@ pub(super) async fn search(
         "WHERE s.principal = $1 AND NOT EXISTS (SELECT 1 FROM ",
         elements!("2"),
         " AS q WHERE NOT EXISTS (SELECT 1 FROM attache_session_word w WHERE w.session = s.id \
-         AND w.word BETWEEN q.value ->> 0 AND q.value ->> 1)) ORDER BY s.accessed DESC, ",
+         AND w.word BETWEEN q.value ->> 0 AND q.value ->> 1)) ORDER BY updated DESC, ",
         by_bytes!("s.id"),
         " LIMIT $3"
     ))
