@@ -42,6 +42,7 @@ pub fn words_of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec
             EntryKind::Inbox(messages) => {
                 said.extend(messages.iter().flat_map(|message| words_of_message(message)));
             }
+            EntryKind::Ended(ended) => said.extend(words(&ended.interrupted_text)),
             _ => {}
         }
         // A verdict that comes later is about another reply.

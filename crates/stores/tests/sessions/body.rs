@@ -73,6 +73,7 @@ over_each_store! {
     overtaking::a_run_that_somebody_ended_does_not_go_on_where_the_stops_cannot_be_read,
     searching::a_long_session_is_found_by_all_of_its_words,
     searching::a_session_is_found_by_all_that_was_said,
+    searching::a_session_is_found_by_an_answer_that_was_stopped,
     searching::a_session_is_not_found_by_replies_that_do_not_count,
     searching::no_verdict_is_read_without_its_reply,
     searching::sessions_of_one_moment_are_listed_by_the_bytes_of_their_ids,

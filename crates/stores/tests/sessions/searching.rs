@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, Append, Beginning, Entry, HookContext, HookError, OpenSession, ReplyVerdict, RunHook, RunInput,
-    SessionId, SessionStore, Sessions, Take,
+    Agent, Append, Beginning, Entry, EventKind, HookContext, HookError, OpenSession, ReplyVerdict, RunHook,
+    RunInput, SessionId, SessionStore, Sessions, Take,
 };
 use attache_core::words::WordQuery;
 use attache_core::{AssistantMessage, BoxFuture, Document, Message, UserMessage, UserPart};
@@ -32,7 +32,7 @@ pub(crate) async fn a_session_is_found_by_all_that_was_said(place: Place) {
     say("oslo", "A flight to Oslo.").await;
     say("mail", "租赁合同从七月开始。").await;
     assert_eq!(found(&sessions, "train ROME").await, ["rome"]);
-    assert_eq!(found(&sessions, "to").await, ["oslo", "rome"], "the one that was used last first");
+    assert_eq!(found(&sessions, "to").await, ["oslo", "rome"], "the latest first");
     assert_eq!(found(&sessions, "fli osl").await, ["oslo"], "beginnings of words");
     assert!(found(&sessions, "train oslo").await.is_empty(), "all words");
     assert_eq!(found(&sessions, "said rome").await, ["rome"], "also those of the answer");
@@ -61,6 +61,18 @@ pub(crate) async fn a_session_is_found_by_all_that_was_said(place: Place) {
     say("rome", "Something else.").await;
     assert!(found(&there, "train").await.is_empty(), "the words of a session go with it");
     assert_eq!(found(&there, "something").await, ["rome"]);
+}
+
+pub(crate) async fn a_session_is_found_by_an_answer_that_was_stopped(place: Place) {
+    let model = ScriptedModel::new([Turn::text("The ferry leaves at").then_hang()]);
+    let sessions = sessions(&place, Agent::builder(model).build().unwrap()).await;
+    let mut run = sessions.open("ann", Some("boat")).await.unwrap().run("When?");
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, EventKind::Content(text) if text.contains("leaves")) {
+            run.control().cancel();
+        }
+    }
+    assert_eq!(found(&sessions, "ferry leaves").await, ["boat"]);
 }
 
 /// A list that goes on behind a session goes by the bytes of ids.
