@@ -1,7 +1,13 @@
 //! Tools whose work blocks or takes long, each call on a thread of its own.
 
+#[cfg(feature = "files")]
+use std::future::poll_fn;
+#[cfg(feature = "files")]
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "files")]
+use std::task::Poll;
 
 use attache_core::blocking::on_thread;
 use attache_core::tool::ToolSpec;
@@ -11,6 +17,8 @@ use attache_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
 type Work = dyn Fn(Map<String, Value>, &Call) -> Result<ToolOutput, ToolError> + Send + Sync;
 
@@ -21,12 +29,27 @@ pub(crate) struct Local {
 }
 
 /// One call of it.
+#[derive(Default)]
 pub(crate) struct Call {
     pub(crate) stop: Stop,
     store_id: Option<String>,
+    runtime: Option<Handle>,
 }
 
 impl Call {
+    /// Waits for a future on the runtime of the run; `None` if there is none, or nobody waits for the call any more.
+    #[cfg(feature = "files")]
+    pub(crate) fn wait<T>(&self, mut future: BoxFuture<'_, T>) -> Option<T> {
+        self.runtime.as_ref()?.block_on(async {
+            let mut stopped = pin!(self.stop.stopped());
+            poll_fn(|context| match stopped.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => future.as_mut().poll(context).map(Some),
+            })
+            .await
+        })
+    }
+
     /// The output with its documents.
     pub(crate) fn output(&self, output: &(impl Serialize + 'static)) -> Result<ToolOutput, ToolError> {
         let mut capture = Capture::new();
@@ -39,13 +62,18 @@ impl Call {
 
 /// Is set when nobody waits for a call any more.
 #[derive(Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<(AtomicBool, Notify)>);
 
 // The tools whose work is short do not ask.
-#[cfg_attr(not(feature = "files"), allow(dead_code))]
+#[cfg(feature = "files")]
 impl Stop {
     pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.0.load(Ordering::Relaxed)
+    }
+
+    /// The call waits for one thing at a time, so that one is woken.
+    async fn stopped(&self) {
+        self.0.1.notified().await;
     }
 }
 
@@ -53,7 +81,9 @@ struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
+        let (is_set, woken) = &*self.0.0;
+        is_set.store(true, Ordering::Relaxed);
+        woken.notify_one();
     }
 }
 
@@ -100,7 +130,8 @@ impl Tool for Local {
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let work = Arc::clone(&self.work);
         Box::pin(async move {
-            let call = Call { stop: Stop::default(), store_id: context.store_id };
+            let runtime = Handle::try_current().ok();
+            let call = Call { stop: Stop::default(), store_id: context.store_id, runtime };
             let _stop = StopOnDrop(call.stop.clone());
             let done = on_thread("attache-tool", move || work(arguments, &call)).await;
             done.map_err(|error| ToolError::new("the tool failed").with_source(error))?

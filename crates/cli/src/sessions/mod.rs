@@ -4,7 +4,7 @@ mod command;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use attache_agent::{Agent, Session, SessionError, SessionInfo, SessionStore, Sessions, is_read};
 use attache_config::SessionsPlace;

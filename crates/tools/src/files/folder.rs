@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use attache_core::Converter;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
@@ -17,6 +18,7 @@ use super::glob::Pattern;
 use super::ignored::{self, FileFilter, Rules};
 use super::listing::Listing;
 use super::special;
+use super::texts::Texts;
 
 /// The maximum number of entries that a listing looks at.
 const MAX_SEEN: usize = 50_000;
@@ -53,6 +55,7 @@ pub struct Folders {
     roots: Vec<Root>,
     max_file_bytes: u64,
     chosen: FileFilter,
+    pub(super) texts: Texts,
     /// One change at a time.
     pub(super) writing: Mutex<()>,
 }
@@ -117,13 +120,27 @@ impl Folders {
         if let [root] = roots.as_mut_slice() {
             root.name.clear();
         }
-        Ok(Self { roots, max_file_bytes: MAX_FILE_BYTES, chosen, writing: Mutex::default() })
+        Ok(Self {
+            roots,
+            max_file_bytes: MAX_FILE_BYTES,
+            chosen,
+            texts: Texts::default(),
+            writing: Mutex::default(),
+        })
     }
 
     /// Sets the maximum number of bytes of a file that is read as a whole or written; 32 MiB by default.
     #[must_use]
     pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
         self.max_file_bytes = bytes;
+        self
+    }
+
+    /// Lets searches look into the files of which this converter makes text, such as PDFs; the first converter that
+    /// supports a type is used. Texts of up to 64 MiB are kept as long as their files stay as they are.
+    #[must_use]
+    pub fn with_converter(mut self, converter: impl Converter + 'static) -> Self {
+        self.texts = self.texts.and(Arc::new(converter));
         self
     }
 
@@ -179,6 +196,10 @@ impl Folders {
     /// [`FileError`] if it cannot be read.
     pub fn read(&self, path: &str) -> Result<(String, Vec<u8>), FileError> {
         let (shown, file, size) = self.open_file(path)?;
+        Ok((shown, self.read_whole(path, file, size)?))
+    }
+
+    pub(super) fn read_whole(&self, path: &str, file: File, size: u64) -> Result<Vec<u8>, FileError> {
         let too_large =
             |size| FileError::TooLarge { path: path.to_owned(), size, limit: self.max_file_bytes };
         if size > self.max_file_bytes {
@@ -192,7 +213,7 @@ impl Folders {
         if size > self.max_file_bytes {
             return Err(too_large(size));
         }
-        Ok((shown, bytes))
+        Ok(bytes)
     }
 
     /// A regular file: its path as a listing names it, its handle and its size.

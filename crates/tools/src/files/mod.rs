@@ -8,7 +8,9 @@ mod ignored;
 mod lines;
 mod listing;
 mod read;
+mod search;
 mod special;
+mod texts;
 mod write;
 
 use std::sync::Arc;
@@ -24,7 +26,7 @@ pub use folder::Folders;
 use glob::Pattern;
 pub use ignored::FileFilter;
 pub use listing::{Listed, Listing, NotListed};
-use read::Query;
+use search::Query;
 use write::{Change, Edit, Write};
 
 #[derive(Deserialize)]
@@ -68,10 +70,16 @@ struct Changed {
 ///
 /// A file is read as a document, which is shown to the model like any other: a PDF or an image natively if the model
 /// accepts it, otherwise as text. Lines of text files of any length can be read by number, in UTF-8, UTF-16 or
-/// windows-1252. A search reports which files contain no text.
+/// windows-1252. A search looks into texts, and with [`Folders::with_converter`] into PDFs and office files; it reports how
+/// many files contain no text.
 pub fn file_tools(folders: impl Into<Arc<Folders>>) -> Vec<Arc<dyn Tool>> {
     reading(folders.into())
 }
+
+const SEARCHES_TEXTS: &str = "Finds the lines of texts in which something stands, with path and number. It does not look \
+    into PDFs, images and office files; read those";
+const SEARCHES_DOCUMENTS: &str = "Finds the lines in which something stands, of texts with path and number, of PDFs and \
+    office files with path and page, sheet or slide. It does not look into images and scans; read those";
 
 // Neither this nor the next is generic, so that the tools are compiled here, and once: see ADR 0053.
 fn reading(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
@@ -98,8 +106,7 @@ fn reading(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
     );
     let search = spec(
         "search_files",
-        "Finds the lines of texts in which something stands, with path and number. It does not look into PDFs, images \
-         and office files; read those",
+        if folders.texts.are_none() { SEARCHES_TEXTS } else { SEARCHES_DOCUMENTS },
         &json!({
             "query": {"type": "string", "description": "The words to look for, exactly as they stand in one line"},
             "is_regex": {"type": "boolean", "description": "True if `query` is a regular expression"},
@@ -129,7 +136,7 @@ fn reading(folders: Arc<Folders>) -> Vec<Arc<dyn Tool>> {
         Local::tool(search.with_effect(Effect::Read), move |asked: Search, call| {
             let query = Query::new(&asked.query, asked.is_regex, asked.ignore_case).map_err(wrong)?;
             let pattern = read_pattern(asked.pattern)?;
-            searched.search(&query, asked.path.as_deref(), pattern, &call.stop).map_err(told)
+            searched.search(&query, asked.path.as_deref(), pattern, call).map_err(told)
         }),
     ]
 }

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use memo::{Memo, Text};
 use request::{Part, Request};
 use search::Query;
-use text::Reading;
+pub(crate) use text::Reading;
 
 /// The name of the tool.
 const NAME: &str = "read_document";

@@ -8,8 +8,8 @@ use attache_core::converter::ConvertedText;
 
 /// The text of a document, to be read in parts.
 #[derive(Debug)]
-pub(super) struct Reading {
-    pub(super) text: Arc<str>,
+pub(crate) struct Reading {
+    pub(crate) text: Arc<str>,
     /// The words of the fence about it.
     pub(super) about: Vec<String>,
     units: Option<Divided>,
@@ -37,7 +37,7 @@ impl Reading {
     }
 
     /// Text that a converter made.
-    pub(super) fn converted(converted: ConvertedText, from: &str, max_line: usize) -> Self {
+    pub(crate) fn converted(converted: ConvertedText, from: &str, max_line: usize) -> Self {
         let commented = converted.units_with_comments();
         let mut without_text = converted.units_without_text();
         without_text.retain(|unit| commented.binary_search(unit).is_err());
@@ -60,7 +60,7 @@ impl Reading {
     }
 
     /// The names of one of its units and of many; `None` if it has none.
-    pub(super) fn unit_name(&self, many: bool) -> Option<Cow<'_, str>> {
+    pub(crate) fn unit_name(&self, many: bool) -> Option<Cow<'_, str>> {
         let name = &self.units.as_ref()?.name;
         Some(if many { Cow::Owned(format!("{name}s")) } else { Cow::Borrowed(name) })
     }
@@ -76,7 +76,7 @@ impl Reading {
     }
 
     /// The place of a unit in the text, in bytes; none if it is not there. The text before the first belongs to it.
-    pub(super) fn unit(&self, number: usize) -> Range<usize> {
+    pub(crate) fn unit(&self, number: usize) -> Range<usize> {
         let end = self.text.len();
         let Some(Divided { starts, .. }) = &self.units else { return end..end };
         match number.checked_sub(1).filter(|at| *at < starts.len()) {
@@ -87,7 +87,7 @@ impl Reading {
     }
 
     /// The unit at a place in the text.
-    pub(super) fn unit_at(&self, byte: usize) -> Option<usize> {
+    pub(crate) fn unit_at(&self, byte: usize) -> Option<usize> {
         let starts = &self.units.as_ref()?.starts;
         Some(starts.partition_point(|start| *start <= byte).max(1))
     }
@@ -103,12 +103,12 @@ impl Reading {
     }
 
     /// The number of lines.
-    pub(super) fn line_count(&self) -> usize {
+    pub(crate) fn line_count(&self) -> usize {
         self.lines.len()
     }
 
     /// Where a line stands in the text, in bytes, its end included.
-    pub(super) fn line(&self, number: usize) -> Range<usize> {
+    pub(crate) fn line(&self, number: usize) -> Range<usize> {
         let end = self.text.len();
         let start = number.checked_sub(1).and_then(|at| self.lines.get(at)).copied().unwrap_or(end);
         start..self.lines.get(number).copied().unwrap_or(end)
@@ -120,7 +120,7 @@ impl Reading {
     }
 
     /// A piece of the text.
-    pub(super) fn piece(&self, at: Range<usize>) -> &str {
+    pub(crate) fn piece(&self, at: Range<usize>) -> &str {
         self.text.get(at).unwrap_or_default()
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 mod calculator;
+mod document_search;
 mod fetch;
 mod files;
 mod time;
