@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use attache_core::{MediaKind, MediaType};
 use attache_documents::decode_text;
 
+/// The maximum number of bytes of a line that are searched; in a converted text a longer one counts as several.
+pub(super) const SEARCHED: usize = 64 << 10;
 /// The bytes between two looks whether anybody still waits, and how many each line counts for beside its own.
 const LOOK: u64 = 64 << 10;
 const LINE: u64 = 64;

@@ -1,5 +1,6 @@
 //! Lines of files by words in them, also of files of which a converter makes text.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cap_std::fs::File;
@@ -9,13 +10,11 @@ use serde::Serialize;
 use super::error::FileError;
 use super::folder::Folders;
 use super::glob::Pattern;
-use super::lines::Lines;
+use super::lines::{Lines, SEARCHED};
 use super::listing::Listing;
 use crate::local::Call;
 use crate::read_document::Reading;
 
-/// The maximum number of bytes of a line that are searched; in a converted text a longer one counts as several.
-pub(super) const SEARCHED: usize = 64 << 10;
 /// The maximum number of characters of a line that a search shows.
 const FOUND: usize = 300;
 /// The maximum number of lines that a search shows, and the maximum number of files that it looks into.
@@ -154,6 +153,21 @@ impl Folders {
             }
         }
         Ok(search.found)
+    }
+
+    /// The text that a converter makes of a file, if one does.
+    fn text_of(&self, path: &str, call: &Call) -> Option<Arc<Reading>> {
+        if self.texts.are_none() {
+            return None;
+        }
+        let (_, file, size) = self.open_listed(path).ok()?;
+        let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
+        let stamp = changed.map(|changed| (size, changed.into_std()));
+        if let Some(known) = stamp.and_then(|stamp| self.texts.known(path, stamp)) {
+            return known;
+        }
+        let bytes = self.read_whole(path, file, size).ok()?;
+        self.texts.make(path, bytes.into(), stamp, call)
     }
 
     /// False if nothing more is looked for.

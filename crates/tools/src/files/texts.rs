@@ -8,8 +8,7 @@ use std::time::SystemTime;
 use attache_core::{Converter, Document, MediaKind, MediaType};
 use bytes::Bytes;
 
-use super::folder::Folders;
-use super::search::SEARCHED;
+use super::lines::SEARCHED;
 use crate::local::Call;
 use crate::read_document::Reading;
 
@@ -19,7 +18,7 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_FILES: usize = 5_000;
 
 /// A file's size and the time of its last change, by which it is known to be as it was.
-type Stamp = (u64, SystemTime);
+pub(super) type Stamp = (u64, SystemTime);
 
 /// Converters, and the texts that they made.
 #[derive(Default)]
@@ -57,13 +56,19 @@ impl Texts {
     }
 
     /// The text that was made of a file as it is, or found not to be there.
-    fn known(&self, path: &str, stamp: Stamp) -> Option<Option<Arc<Reading>>> {
+    pub(super) fn known(&self, path: &str, stamp: Stamp) -> Option<Option<Arc<Reading>>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.files.get(path).filter(|(known, _)| *known == stamp).map(|(_, text)| text.clone())
     }
 
     /// Makes the text of a file; `None` if it has none, or nobody waits for the call any more.
-    fn make(&self, path: &str, bytes: Bytes, stamp: Option<Stamp>, call: &Call) -> Option<Arc<Reading>> {
+    pub(super) fn make(
+        &self,
+        path: &str,
+        bytes: Bytes,
+        stamp: Option<Stamp>,
+        call: &Call,
+    ) -> Option<Arc<Reading>> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let document = Document::new(bytes.clone()).with_file_name(name);
         let media_type = document.media_type();
@@ -91,23 +96,6 @@ impl Texts {
         if let Some((_, old)) = kept.files.insert(path.to_owned(), (stamp, text)) {
             kept.bytes -= length(&old);
         }
-    }
-}
-
-impl Folders {
-    /// The text that a converter makes of a file, if one does.
-    pub(super) fn text_of(&self, path: &str, call: &Call) -> Option<Arc<Reading>> {
-        if self.texts.converters.is_empty() {
-            return None;
-        }
-        let (_, file, size) = self.open_listed(path).ok()?;
-        let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
-        let stamp = changed.map(|changed| (size, changed.into_std()));
-        if let Some(known) = stamp.and_then(|stamp| self.texts.known(path, stamp)) {
-            return known;
-        }
-        let bytes = self.read_whole(path, file, size).ok()?;
-        self.texts.make(path, bytes.into(), stamp, call)
     }
 }
 
