@@ -70,7 +70,8 @@ impl Driver {
         if landing {
             match budget.account.reserve(call) {
                 Ok(held) => budget.held = Some(held),
-                Err(reason) if bound.is_some() => return Some(reason),
+                // A run that has done something has its last answer; one whose input alone is too much begins with none.
+                Err(reason) if bound.is_some() || self.run.steps() == 0 => return Some(reason),
                 Err(_) => {}
             }
             return None;

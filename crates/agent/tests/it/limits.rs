@@ -288,6 +288,10 @@ async fn money_is_set_aside_before_it_is_spent() {
     let (model, builder) = spender(0.001, 0);
     let outcome = outcome_of(builder).await;
     assert_eq!((outcome.reason, outcome.steps, model.requests().len()), (EndReason::CostLimit, 0, 0));
+    // Nor can the question, however short its answer is.
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
+    let outcome = outcome_of(Agent::builder(model.clone()).prices(prices()).max_cost(1e-9)).await;
+    assert_eq!((outcome.reason, outcome.steps, model.requests().len()), (EndReason::CostLimit, 0, 0));
 }
 
 /// The requests of a run at a limit, cut at each entry and resumed.

@@ -232,7 +232,8 @@ impl Manner {
 
 /// The word on a host that the guard refuses. It does not name the host, which a redirect may have chosen.
 const PRIVATE: &str = "this tool may not reach its service: the address is a private one; a service of this machine or \
-    network needs `private_addresses = true`, and link-local addresses are never reached";
+    network has to be allowed (`private_addresses = true` in a configuration, `with_private_addresses(true)` in a \
+    program), and link-local addresses are never reached";
 
 fn out_of_time() -> ProviderError {
     ProviderError::new(ErrorKind::Timeout, "the call took longer than it may").with_retryable(false)
