@@ -190,7 +190,8 @@ impl<C: Codec> HttpModel<C> {
 }
 
 impl<C: Codec + Clone> HttpModel<C> {
-    /// Sends requests to another base URL, as the codec's own method says.
+    /// Sends requests to another base URL: the one to which the API's paths are added. For most APIs it ends in `/v1`; the
+    /// codec's own method says more. A URL that is none fails the first request.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.codec).set_base_url(url.into());
