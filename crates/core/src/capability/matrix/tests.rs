@@ -457,8 +457,13 @@ fn a_model_is_the_same_whoever_serves_it() {
         "gpt-6-sol",
         "gpt-6.1-terra",
     ];
+    // Converse has those of the newest two generations.
+    let converse = gpt
+        .into_iter()
+        .skip(4)
+        .map(|model| ("openai-responses", "bedrock-converse", model.to_owned(), "openai"));
     let gpt = gpt.map(|model| ("openai-responses", "bedrock-mantle", model.to_owned(), "openai"));
-    for (family, other, model, vendor) in claude.chain(gpt) {
+    for (family, other, model, vendor) in claude.chain(gpt).chain(converse) {
         assert_eq!(own(family, &model), own(other, &format!("{vendor}.{model}")), "{model}");
     }
 }
