@@ -216,7 +216,7 @@ fn choices_by_model() {
         let named = json!({"tool": {"name": "files_read"}});
         assert_eq!(tried(model, read(), strict()), Ok(Some(named)), "{model}");
     }
-    for model in [LLAMA, GPT_OSS, QWEN, WRITER, FABLE] {
+    for model in [LLAMA, GPT_OSS, QWEN, WRITER, FABLE, "us.anthropic.claude-opus-5-5"] {
         assert_eq!(tried(model, ToolChoice::Required, strict()), Err(ErrorKind::Unsupported), "{model}");
         assert_eq!(tried(model, ToolChoice::Required, lax(strict())), Ok(None), "{model}");
     }
