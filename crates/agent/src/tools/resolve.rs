@@ -62,10 +62,13 @@ impl Toolbox {
         }
     }
 
-    /// The tool of an internal name or a name on the wire; letter case and prefixes that some models add are
-    /// forgiven, nothing else.
+    /// The tool of an internal name or a name on the wire; letter case, prefixes that some models add and the channel
+    /// that gpt-oss writes behind a name are forgiven, nothing else.
     fn find(&self, name: &str) -> Option<(&str, &ToolEntry)> {
-        let bare = || PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        let bare = || {
+            let named = name.split_once(CHANNEL).map_or(name, |(named, _)| named);
+            PREFIXES.iter().find_map(|prefix| named.strip_prefix(prefix)).unwrap_or(named)
+        };
         let exact = |name: &str| self.entries.get_key_value(self.named().internal_name(name));
         let folded = || {
             let bare = bare();
@@ -92,4 +95,6 @@ impl Toolbox {
     }
 }
 
+/// What stands between a name and its channel where a server cut a call of gpt-oss too late (openai.md D 69).
+const CHANNEL: &str = "<|channel|>";
 const PREFIXES: &[&str] = &["functions.", "default_api.", "default_api:", "tools."];

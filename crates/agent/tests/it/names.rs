@@ -52,11 +52,19 @@ async fn a_forgiven_name_is_the_name_of_the_tool() {
     assert_eq!(sent, ["lookup", "lookup", "nothing"], "the model reads the names that it was offered");
 }
 
-// The name on the wire with a prefix is forgiven too, and what the tool is for holds.
+// The name on the wire with a prefix is forgiven too, and with the channel of gpt-oss behind it (openai.md D 69), and
+// what the tool is for holds.
 #[tokio::test]
 async fn what_a_tool_is_holds_under_a_forgiven_name() {
-    for called in ["shop.total", "shop_total", "functions.shop_total", "Shop_Total", "default_api.shop.total"]
-    {
+    for called in [
+        "shop.total",
+        "shop_total",
+        "functions.shop_total",
+        "Shop_Total",
+        "default_api.shop.total",
+        "shop_total<|channel|>commentary",
+        "functions.shop_total<|channel|>json",
+    ] {
         let total = tool_fn("shop.total", "", |_: NoArguments| async { Ok::<_, ToolError>("42") })
             .with_spec(|spec| spec.with_return_direct(true));
         let agent = Agent::builder(ScriptedModel::new([Turn::call(called, "{}")]).unverified())

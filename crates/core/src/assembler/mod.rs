@@ -142,8 +142,25 @@ impl ToolCallAssembler {
             None => fragment.arguments.is_some_and(|text| !text.trim().is_empty()),
         };
         let (at, announced) = self.slot_for(fragment.index, id, name, says_arguments);
+        self.add(at, id, name, announced, fragment)
+    }
+
+    /// Adds a fragment that has neither index, id nor name to the call of that slot, where the server tells by the order
+    /// of its fragments whose they are.
+    pub fn push_to(&mut self, slot: usize, fragment: &ToolCallFragment<'_>) -> StreamChunk {
+        self.add(slot, None, None, None, fragment)
+    }
+
+    fn add(
+        &mut self,
+        at: usize,
+        id: Option<&str>,
+        name: Option<&str>,
+        announced: Option<String>,
+        fragment: &ToolCallFragment<'_>,
+    ) -> StreamChunk {
         let Some(slot) = self.slots.get_mut(at) else {
-            // `slot_for` yields an existing place; an empty delta is the harmless answer if it ever did not.
+            // An empty delta is the harmless answer to a place that is not there.
             return delta(at, ToolCallId::new(), None, None, String::new());
         };
         if slot.provider_id.is_none() {

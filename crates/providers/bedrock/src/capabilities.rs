@@ -101,6 +101,8 @@ pub(crate) enum ReasoningFields {
     Thinking,
     /// `reasoningConfig.maxReasoningEffort`.
     Config,
+    /// `reasoning.effort`, as in OpenAI's Responses API.
+    Effort,
     /// A word under this name.
     Word(String),
     None,

@@ -194,9 +194,10 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Only Claude takes its reasoning back, and only what it signed.
+    /// Claude alone takes its reasoning back, and only what it signed; and those that encrypt theirs, what they encrypted.
     fn reasoning(&self, content: &Value, place: Place, path: &Path<'_>) -> Check {
-        if place == Place::User || !self.context.family.is_claude() {
+        let family = self.context.family;
+        if place == Place::User || !(family.is_claude() || family.encrypts_reasoning()) {
             let what = "User messages cannot contain reasoning content. Please remove the reasoning content and try \
                         again.";
             return Err(refused(path, what));
@@ -208,6 +209,9 @@ impl<'a> Checker<'a> {
                 Some(bytes) if !bytes.is_empty() => Ok(()),
                 _ => Err(constraint(&path, "Member must be a blob in base64")),
             };
+        }
+        if family.encrypts_reasoning() {
+            return Err(unsupported(&path.key("text")));
         }
         let text = object(value, &path)?;
         only(text, &["text", "signature"], &path)?;

@@ -21,6 +21,9 @@ pub(super) enum Family {
     DeepSeekR1,
     DeepSeek,
     GptOss,
+    /// Those of the Responses API, GPT-5.6 and later.
+    Gpt,
+    Grok,
     Qwen,
     Glm,
     Kimi,
@@ -46,7 +49,7 @@ pub(super) enum Medium {
 const GEOGRAPHIES: [&str; 8] = ["us.", "eu.", "apac.", "jp.", "au.", "ca.", "global.", "us-gov."];
 
 /// The beginnings of ids; the first one that fits counts.
-const FAMILIES: [(&str, Family); 24] = [
+const FAMILIES: [(&str, Family); 26] = [
     ("amazon.nova-micro", Family::NovaMicro),
     ("amazon.nova-premier", Family::NovaPremier),
     ("amazon.nova-2", Family::Nova2),
@@ -63,6 +66,8 @@ const FAMILIES: [(&str, Family); 24] = [
     ("deepseek.r1", Family::DeepSeekR1),
     ("deepseek.", Family::DeepSeek),
     ("openai.gpt-oss", Family::GptOss),
+    ("openai.gpt-", Family::Gpt),
+    ("xai.", Family::Grok),
     ("qwen.", Family::Qwen),
     ("zai.", Family::Glm),
     ("moonshot", Family::Kimi),
@@ -126,7 +131,7 @@ impl Family {
             Family::Claude(Some(claude)) if claude.rejects_forced_tools() => &["auto"],
             Family::MistralLarge => &["auto", "any"],
             family if family.is_claude() || family.is_nova() => &["auto", "any", "tool"],
-            Family::Glm | Family::Kimi => &["auto", "any", "tool"],
+            Family::Gpt | Family::Glm | Family::Kimi => &["auto", "any", "tool"],
             _ => &[],
         }
     }
@@ -157,8 +162,14 @@ impl Family {
         match self {
             Family::Claude(claude) => claude.is_none_or(|claude| claude.at_least(4, 5)),
             Family::MistralOld | Family::Cohere | Family::Jamba | Family::Writer | Family::Titan => false,
+            Family::Gpt => false,
             family => !family.is_nova() && !family.is_llama(),
         }
+    }
+
+    /// True if it reasons in encrypted form alone.
+    pub(super) fn encrypts_reasoning(self) -> bool {
+        matches!(self, Family::Gpt | Family::Grok)
     }
 
     /// True if the medium may stand in a user message.
@@ -227,6 +238,7 @@ mod tests {
             ("us-gov.amazon.nova-micro-v1:0", Family::NovaMicro),
             ("us.meta.llama4-maverick-17b-instruct-v1:0", Family::Llama4),
             ("openai.gpt-oss-120b-1:0", Family::GptOss),
+            ("global.openai.gpt-6-astra", Family::Gpt),
             (
                 "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.deepseek.r1-v1:0",
                 Family::DeepSeekR1,

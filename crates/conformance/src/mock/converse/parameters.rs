@@ -42,6 +42,10 @@ fn check_inference(context: &Context<'_>) -> Check {
         let what = "Member must be an integer greater than or equal to 1";
         return Err(constraint(&path.key("maxTokens"), what));
     }
+    let unknown = ["temperature", "topP", "stopSequences"].into_iter().find(|key| config.contains_key(*key));
+    if let Some(key) = unknown.filter(|_| context.family == Family::Gpt) {
+        return Err(unsupported(&path.key(key)));
+    }
     for key in ["temperature", "topP"] {
         let Some(value) = member(config, key) else { continue };
         if !value.as_f64().is_some_and(|value| (0.0..=1.0).contains(&value)) {
@@ -124,6 +128,15 @@ fn check_additional(additional: &Map<String, Value>, context: &Context<'_>, path
         }
         family if family.is_nova() => foreign(&["inferenceConfig"]),
         Family::GptOss => choice("reasoning_effort", &["low", "medium", "high"]),
+        Family::Gpt => {
+            if let Some(key) = additional.keys().find(|key| *key != "reasoning") {
+                return Err(of_model(&path.key(key), format_args!("Unknown parameter: '{key}'.")));
+            }
+            let Some(reasoning) = member(additional, "reasoning") else { return Ok(()) };
+            let path = path.key("reasoning");
+            let efforts = &["none", "low", "medium", "high", "xhigh", "max"];
+            optional_one_of(object(reasoning, &path)?, "effort", efforts, &path).map(drop)
+        }
         Family::Qwen => choice("reasoning_config", &["low", "high"]),
         _ => Ok(()),
     }

@@ -77,8 +77,10 @@ impl Model {
         self.version.0 == 4
     }
 
+    /// True if it always thinks and chooses its tools itself.
     pub(crate) fn rejects_forced_tools(self) -> bool {
-        self.is_fable()
+        let is_new = self.version == (5, 5) && matches!(self.family, Family::Opus | Family::Sonnet);
+        self.is_fable() || is_new
     }
 
     /// True if messages of the role `system` are accepted, if only to be ignored.
@@ -88,8 +90,9 @@ impl Model {
 
     pub(super) fn modes(self) -> Modes {
         match self.version {
+            _ if self.rejects_forced_tools() => Modes::Always,
+            (5, 5) => Modes::Adaptive,
             version if version > (5, 0) => Modes::Unknown,
-            _ if self.is_fable() => Modes::Always,
             version if version > (4, 6) => Modes::Adaptive,
             (4, 6) => Modes::Both,
             _ => Modes::Manual,
@@ -98,7 +101,7 @@ impl Model {
 
     /// True if thinking can be switched off only up to effort `high`.
     pub(super) fn thinks_above_high(self) -> bool {
-        self.family == Family::Opus && self.version == (5, 0)
+        matches!((self.family, self.version), (Family::Opus, (5, 0)) | (Family::Haiku, (5, 5)))
     }
 
     /// The effort levels it takes; none where effort is refused.
@@ -113,7 +116,7 @@ impl Model {
 
     /// The maximum number of images that a request may hold: fewer where the window is 200k tokens.
     pub(super) fn max_images(self) -> usize {
-        if self.family == Family::Haiku || self.version < (4, 6) { 100 } else { 600 }
+        if self.version < (4, 6) { 100 } else { 600 }
     }
 }
 
@@ -147,6 +150,8 @@ mod tests {
         assert_eq!(modes("claude-opus-4-8"), Some(Modes::Adaptive));
         assert_eq!(modes("claude-sonnet-5"), Some(Modes::Adaptive));
         assert_eq!(modes("claude-mythos-5"), Some(Modes::Always));
+        assert_eq!(modes("claude-opus-5-5"), Some(Modes::Always));
+        assert_eq!(modes("claude-haiku-5-5"), Some(Modes::Adaptive));
         assert_eq!(modes("claude-opus-5-1"), Some(Modes::Unknown));
     }
 }

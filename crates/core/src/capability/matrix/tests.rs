@@ -183,7 +183,7 @@ fn which_of_the_newest_models_reason_always() {
     for (families, vendor) in [
         (&["openai-responses", "openai-chat", "azure"][..], ""),
         (&["openrouter"], "openai/"),
-        (&["bedrock-mantle"], "openai."),
+        (&["bedrock-mantle", "bedrock-converse"], "openai."),
     ] {
         for (family, model, off) in families.iter().flat_map(|family| {
             let always = ["gpt-6-astra", "gpt-6.2-astra-law", "gpt-6.1-sol", "gpt-6.2-sol", "gpt-6-cyber"];
@@ -195,10 +195,29 @@ fn which_of_the_newest_models_reason_always() {
             assert_eq!(row.reasoning.iter().any(|way| way == "off"), off, "{family}/{model}");
             assert_eq!((row.context_window, row.sampling), (Some(1_050_000), false), "{family}/{model}");
             assert!(row.user.accepts(&media("image/png")), "{family}/{model}");
-            let has_max = matches!(family, "openai-responses" | "bedrock-mantle" | "openrouter");
+            let has_max = !matches!(family, "openai-chat" | "azure");
             assert_eq!(row.efforts.contains(&max), has_max, "{family}/{model}");
             let is_chat = matches!(family, "openai-chat" | "azure");
             assert_eq!(row.reasoning_excludes(ReasoningExcludes::Tools), is_chat, "{family}/{model}");
+        }
+    }
+}
+
+// anthropic.md 8
+#[test]
+fn the_newest_claudes_choose_themselves() {
+    for (family, vendor) in [("anthropic", ""), ("bedrock-converse", "us.anthropic.")] {
+        for (model, chooses) in [
+            ("claude-fable-5-1", true),
+            ("claude-opus-5-5", true),
+            ("claude-sonnet-5-5", true),
+            ("claude-haiku-5-5", false),
+            ("claude-opus-5", false),
+        ] {
+            let row = Matrix::bundled().resolve(family, &format!("{vendor}{model}"));
+            let can_be_off = row.reasoning.iter().any(|way| way == "off");
+            assert_eq!((can_be_off, row.forced_tools), (!chooses, !chooses), "{family}/{model}");
+            assert_eq!((row.context_window, row.sampling), (Some(1_000_000), false), "{family}/{model}");
         }
     }
 }
@@ -457,8 +476,13 @@ fn a_model_is_the_same_whoever_serves_it() {
         "gpt-6-sol",
         "gpt-6.1-terra",
     ];
+    // Converse has those of the newest two generations.
+    let converse = gpt
+        .into_iter()
+        .skip(4)
+        .map(|model| ("openai-responses", "bedrock-converse", model.to_owned(), "openai"));
     let gpt = gpt.map(|model| ("openai-responses", "bedrock-mantle", model.to_owned(), "openai"));
-    for (family, other, model, vendor) in claude.chain(gpt) {
+    for (family, other, model, vendor) in claude.chain(gpt).chain(converse) {
         assert_eq!(own(family, &model), own(other, &format!("{vendor}.{model}")), "{model}");
     }
 }

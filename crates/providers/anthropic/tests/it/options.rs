@@ -90,7 +90,9 @@ fn reasoning_by_model() {
         ),
         ("claude-opus-4-8", Reasoning::Budget(2048), refused.clone(), (shown, none.clone())),
         ("claude-opus-5", Reasoning::Off, Ok((off.clone(), none.clone())), (off, none.clone())),
-        ("claude-fable-5", Reasoning::Off, refused, (none.clone(), none)),
+        ("claude-fable-5", Reasoning::Off, refused.clone(), (none.clone(), none.clone())),
+        ("claude-opus-5-5", Reasoning::Off, refused.clone(), (none.clone(), none.clone())),
+        ("claude-sonnet-5-5", Reasoning::Off, refused, (none.clone(), none)),
     ] {
         let name = format!("{model} {reasoning:?}");
         assert_eq!(of(model, reasoning), (strict, degraded), "{name}");
@@ -226,11 +228,11 @@ fn choices_by_model() {
     };
     let strict = ModelSettings::new;
     assert_eq!(tried(MODEL, ToolChoice::Required, strict()), Ok(Some(json!({"type": "any"}))));
-    assert_eq!(tried("claude-fable-5", ToolChoice::Required, strict()), Err(ErrorKind::Unsupported));
-    assert_eq!(
-        tried("claude-fable-5", ToolChoice::Required, lax(strict())),
-        Ok(Some(json!({"type": "auto"})))
-    );
+    for model in ["claude-fable-5", "claude-opus-5-5", "claude-sonnet-5-5"] {
+        assert_eq!(tried(model, ToolChoice::Required, strict()), Err(ErrorKind::Unsupported), "{model}");
+        let lax = tried(model, ToolChoice::Required, lax(strict()));
+        assert_eq!(lax, Ok(Some(json!({"type": "auto"}))), "{model}");
+    }
     let budget = || strict().with_reasoning(Reasoning::Budget(2048));
     assert_eq!(tried(MODEL, ToolChoice::Required, budget()), Err(ErrorKind::Unsupported));
     let only_others =

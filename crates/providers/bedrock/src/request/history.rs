@@ -208,9 +208,10 @@ pub(super) fn is_file(document: &Document) -> bool {
     matches!(document.media_type().kind(), MediaKind::Pdf | MediaKind::Other)
 }
 
-/// True if reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does.
+/// True if reasoning goes back: signed by this API for this model, or encrypted, which every model takes that writes
+/// it (bedrock.md 5). Unsigned and foreign reasoning never does.
 pub(super) fn is_replayed(part: &ReasoningPart, codec: &ConverseCodec) -> bool {
-    codec.capabilities().reasoning_replay != ReasoningReplay::None
+    (part.is_redacted() || codec.capabilities().reasoning_replay != ReasoningReplay::None)
         && part.replay().is_some_and(|replay| is_of_model(replay, codec))
 }
 

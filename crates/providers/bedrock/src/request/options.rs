@@ -42,7 +42,11 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options>
         (top_k, [name]) => set_member(&mut options.additional, name, top_k),
         _ => {}
     }
-    set_member(&mut inference, "stopSequences", stops(settings, refusals)?);
+    let stop = settings.stop.as_ref().filter(|stop| !stop.is_empty());
+    let why = (!capabilities.stop).then_some("the model does not know it");
+    if refusals.keep("stop", stop, why)?.is_some() {
+        set_member(&mut inference, "stopSequences", stops(settings, refusals)?);
+    }
     set_member(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
     refuse_unknown(settings, refusals)?;
     // The schema stands in it as a string.
@@ -86,6 +90,9 @@ fn reasoning(ask: Ask<'_>, options: &mut Options, refusals: &mut Refusals<'_>) -
         (ReasoningFields::Config, Reasoning::Off) => {
             set_member(&mut options.additional, "reasoningConfig", Some(json!({"type": "disabled"})));
         }
+        (ReasoningFields::Effort, Reasoning::Off) => {
+            set_member(&mut options.additional, option, Some(json!({"effort": "none"})));
+        }
         (_, Reasoning::Effort(wanted)) => {
             let effort = refusals.effort(*wanted, &capabilities.efforts, "it was left out")?;
             let Some(effort) = effort.map(|effort| effort.as_str()) else { return Ok(false) };
@@ -93,6 +100,9 @@ fn reasoning(ask: Ask<'_>, options: &mut Options, refusals: &mut Refusals<'_>) -
                 ReasoningFields::Config => {
                     let value = json!({"type": "enabled", "maxReasoningEffort": effort});
                     set_member(&mut options.additional, "reasoningConfig", Some(value));
+                }
+                ReasoningFields::Effort => {
+                    set_member(&mut options.additional, option, Some(json!({"effort": effort})));
                 }
                 ReasoningFields::Word(name) => set_member(&mut options.additional, name, Some(effort)),
                 _ => return Ok(false),

@@ -75,6 +75,9 @@ fn reasoning_by_model() {
         (NOVA, Reasoning::Off, exact(none.clone())),
         (GPT_OSS, Reasoning::Effort(Effort::Medium), exact(json!({"reasoning_effort": "medium"}))),
         (GPT_OSS, Reasoning::Off, (refused(), none.clone())),
+        (GPT_5_6, Reasoning::Effort(Effort::Max), exact(json!({"reasoning": {"effort": "max"}}))),
+        (GPT_5_6, Reasoning::Off, exact(json!({"reasoning": {"effort": "none"}}))),
+        ("global.openai.gpt-6-astra", Reasoning::Off, (refused(), none.clone())),
         (QWEN, Reasoning::Effort(Effort::Medium), (refused(), json!({"reasoning_config": "low"}))),
         ("us.deepseek.r1-v1:0", Reasoning::Off, (refused(), none.clone())),
         ("vendor.unknown-model", Reasoning::Off, (refused(), none.clone())),
@@ -116,6 +119,13 @@ fn sampling_by_model() {
         assert_eq!((&body["inferenceConfig"], degraded.len()), (&sent, 0), "{model}");
     }
     assert_eq!(try_with(OPUS_5, options()), Err(ErrorKind::Unsupported));
+    // "This model doesn't support the stopSequences field." (bedrock.md 11)
+    assert_eq!(
+        try_with(GPT_5_6, ModelSettings::new().with_stop(vec!["END".into()])),
+        Err(ErrorKind::Unsupported)
+    );
+    let (body, degraded) = try_with(GPT_5_6, lax(options())).unwrap();
+    assert_eq!((&body["inferenceConfig"], degraded.len()), (&json!({"maxTokens": 9}), 2));
     let both = || ModelSettings::new().with_temperature(0.5).with_top_p(0.5);
     assert_eq!(try_with(SONNET_4_5, both()), Err(ErrorKind::Unsupported));
     assert_eq!(try_with(SONNET_4_5, lax(both())).unwrap().1, ["top_p"]);
@@ -206,7 +216,7 @@ fn choices_by_model() {
         let named = json!({"tool": {"name": "files_read"}});
         assert_eq!(tried(model, read(), strict()), Ok(Some(named)), "{model}");
     }
-    for model in [LLAMA, GPT_OSS, QWEN, WRITER, FABLE] {
+    for model in [LLAMA, GPT_OSS, QWEN, WRITER, FABLE, "us.anthropic.claude-opus-5-5"] {
         assert_eq!(tried(model, ToolChoice::Required, strict()), Err(ErrorKind::Unsupported), "{model}");
         assert_eq!(tried(model, ToolChoice::Required, lax(strict())), Ok(None), "{model}");
     }

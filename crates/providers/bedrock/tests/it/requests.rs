@@ -155,6 +155,28 @@ fn reasoning_goes_back() {
     insta::assert_json_snapshot!(wire(&with_tools(messages).with_settings(options)));
 }
 
+// bedrock.md 5: what a model encrypts goes back to it, whatever is known of it.
+#[test]
+fn encrypted_reasoning_goes_back_to_the_model_that_wrote_it() {
+    let content = json!([
+        {"reasoningContent": {"redactedContent": "cnNuX2NhbmFyeQ=="}},
+        {"toolUse": {"toolUseId": "call_61f8", "name": "files_list", "input": {}}},
+    ]);
+    for (wrote, goes_on, is_sent) in [
+        (GPT_5_6, "global.openai.gpt-5.6-sol", true),
+        ("us.xai.grok-4.6", "us.xai.grok-4.6", true),
+        (GPT_5_6, "us.openai.gpt-5.6-luna", false),
+        (GPT_5_6, MODEL, false),
+    ] {
+        let said = replay_of(&of(wrote), [whole(&content, "tool_use")]).completion.message;
+        let result = ToolResult::ok(said.tool_calls().next().unwrap(), "x");
+        let messages = [Message::user("List."), Message::Assistant(said), results([result])];
+        let sent = body_for(&with_tools(messages), &of(goes_on))["messages"][1]["content"].clone();
+        let expected = if is_sent { content.clone() } else { json!([content[1]]) };
+        assert_eq!(sent, expected, "{wrote} {goes_on}");
+    }
+}
+
 #[test]
 fn blocks_of_the_provider_go_back() {
     let opaque = |kind: &str, block: Value| {

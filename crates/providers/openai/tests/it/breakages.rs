@@ -122,6 +122,25 @@ fn d68_later_pieces_under_another_index_or_id_are_of_the_call_that_waits() {
 }
 
 #[test]
+fn d70_pieces_of_several_calls_without_an_index_go_by_their_places() {
+    let begun = |ids: [Value; 2]| {
+        let [a, b] = ids;
+        json!([{"id": a, "function": {"name": "f", "arguments": ""}}, {"id": b, "function": {"name": "g", "arguments": ""}}])
+    };
+    let pieces =
+        |f: &str, g: &str| json!([{"function": {"arguments": f}}, {"id": "", "function": {"arguments": g}}]);
+    for ids in [[Some("a"), Some("b")], [None, None]] {
+        let lists = [begun(ids.map(|id| json!(id))), pieces("{\"x\":", "{\"y\""), pieces("1}", ":2}")];
+        let reply = reply(&fragments(&lists, "tool_calls"));
+        let expected = [named("f", ids[0], "{\"x\":1}"), named("g", ids[1], "{\"y\":2}")];
+        assert_eq!(calls(&reply), expected);
+    }
+    // There is nothing that two pieces could go on with.
+    let one = fragments(&[json!([call(0, "a", "f", "{\"x\"")]), pieces(":1", "}")], "tool_calls");
+    assert_eq!(calls(&reply(&one)), [named("f", Some("a"), "{\"x\":1}")]);
+}
+
+#[test]
 fn d18_text_in_the_chunk_that_finishes_counts() {
     let reply =
         reply(&sse(&[delta(json!({"content": "a"}), None), delta(json!({"content": "b"}), Some("stop"))]));

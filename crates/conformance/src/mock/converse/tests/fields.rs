@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CLAUDE, CLAUDE_5, GPT_OSS, NOVA, NOVA_2, breaks, keeps, tool, validate_converse};
+use super::{CLAUDE, CLAUDE_5, GPT, GPT_OSS, NOVA, NOVA_2, breaks, keeps, tool, validate_converse};
 
 fn set(field: &str, value: Value) -> impl FnOnce(&mut Value) {
     move |body| body[field] = value
@@ -98,12 +98,16 @@ fn additional_fields_are_the_models_own() {
     keeps(NOVA_2, with(reasoning()));
     breaks(NOVA, &format!("{at}.reasoningConfig"), "extraneous", with(reasoning()));
     keeps(GPT_OSS, with(json!({"reasoning_effort": "low"})));
-    breaks(
-        GPT_OSS,
-        &format!("{at}.reasoning_effort"),
-        "[low, medium, high]",
-        with(json!({"reasoning_effort": "none"})),
-    );
+    keeps(GPT, with(json!({"reasoning": {"effort": "none"}})));
+    let flat = format!("{at}.reasoning_effort");
+    breaks(GPT, &flat, "Unknown parameter: 'reasoning_effort'.", with(json!({"reasoning_effort": "low"})));
+    for (key, value) in [("temperature", json!(0.5)), ("stopSequences", json!(["END"]))] {
+        let words = "This model doesn't support the";
+        breaks(GPT, &format!("inferenceConfig.{key}"), words, |body| {
+            body["inferenceConfig"] = json!({key: value})
+        });
+    }
+    breaks(GPT_OSS, &flat, "[low, medium, high]", with(json!({"reasoning_effort": "none"})));
     breaks(
         "qwen.qwen3-32b-v1:0",
         &format!("{at}.reasoning_config"),

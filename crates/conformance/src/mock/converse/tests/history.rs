@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    CLAUDE, CLAUDE_5, GPT_OSS, LLAMA_4, MISTRAL, NOVA, NOVA_2, after_user, assistant, breaks, call, image,
-    keeps, pdf, result, returned, round, text, user, validate_converse_with,
+    CLAUDE, CLAUDE_5, GPT, GPT_OSS, LLAMA_4, MISTRAL, NOVA, NOVA_2, after_user, assistant, breaks, call,
+    image, keeps, pdf, result, returned, round, text, user, validate_converse_with,
 };
 use crate::Rules;
 
@@ -148,7 +148,7 @@ fn results_hold_something() {
 
 // bedrock.md (a) 13, 14, 15, 16
 #[test]
-fn reasoning_goes_back_to_claude_alone_and_signed() {
+fn reasoning_goes_back_signed_to_claude_and_encrypted_to_those_that_encrypt_it() {
     let replayed = |block: Value| after_user(vec![assistant(&[block, text("x")]), user(&[text("y")])]);
     keeps(CLAUDE, replayed(reasoning()));
     let empty = json!({"reasoningContent": {"reasoningText": {"text": "", "signature": "s"}}});
@@ -168,6 +168,16 @@ fn reasoning_goes_back_to_claude_alone_and_signed() {
             let violation = super::validate_converse(model, &body).expect_err("a broken rule");
             assert!(violation.message.starts_with(words), "{violation}");
         }
+    }
+    let encrypted = json!({"reasoningContent": {"redactedContent": "cnNu"}});
+    for model in [GPT, "us.xai.grok-4.6"] {
+        keeps(model, replayed(encrypted.clone()));
+        breaks(
+            model,
+            &format!("{at}.reasoningText.text"),
+            "This model doesn't support",
+            replayed(reasoning()),
+        );
     }
     breaks(CLAUDE, "messages.0.content.0.reasoningContent", words, |body| {
         body["messages"][0] = user(&[reasoning()]);

@@ -23,6 +23,7 @@ const LLAMA_4: &str = "us.meta.llama4-maverick-17b-instruct-v1:0";
 const MISTRAL: &str = "mistral.pixtral-large-2502-v1:0";
 const WRITER: &str = "us.writer.palmyra-x5-v1:0";
 const GPT_OSS: &str = "openai.gpt-oss-120b-1:0";
+const GPT: &str = "us.openai.gpt-5.6-sol";
 
 /// The smallest valid body.
 fn body() -> Value {

@@ -27,11 +27,12 @@ pub(crate) const NOVA_2: &str = "us.amazon.nova-2-lite-v1:0";
 pub(crate) const LLAMA: &str = "us.meta.llama4-maverick-17b-instruct-v1:0";
 pub(crate) const MISTRAL: &str = "mistral.mistral-large-2407-v1:0";
 pub(crate) const GPT_OSS: &str = "openai.gpt-oss-120b-1:0";
+pub(crate) const GPT_5_6: &str = "us.openai.gpt-5.6-sol";
 pub(crate) const QWEN: &str = "qwen.qwen3-32b-v1:0";
 pub(crate) const WRITER: &str = "us.writer.palmyra-x5-v1:0";
 
 /// One model of each family.
-pub(crate) const MODELS: [&str; 12] = [
+pub(crate) const MODELS: [&str; 13] = [
     MODEL,
     "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
     NOVA,
@@ -39,6 +40,7 @@ pub(crate) const MODELS: [&str; 12] = [
     LLAMA,
     MISTRAL,
     GPT_OSS,
+    GPT_5_6,
     QWEN,
     WRITER,
     "moonshot.kimi-k2-thinking",
@@ -143,7 +145,14 @@ pub(crate) fn whole(blocks: &Value, stop_reason: &str) -> Vec<u8> {
 
 /// Decodes a body under status 200.
 pub(crate) fn replay_pieces<B: AsRef<[u8]>>(pieces: impl IntoIterator<Item = B>) -> Replay {
-    replay_response(&codec(), StatusCode::OK, &HeaderMap::new(), pieces)
+    replay_of(&codec(), pieces)
+}
+
+pub(crate) fn replay_of<B: AsRef<[u8]>>(
+    codec: &ConverseCodec,
+    pieces: impl IntoIterator<Item = B>,
+) -> Replay {
+    replay_response(codec, StatusCode::OK, &HeaderMap::new(), pieces)
 }
 
 pub(crate) fn decode(body: &[u8]) -> Result<Vec<StreamChunk>, ProviderError> {

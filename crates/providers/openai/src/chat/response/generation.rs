@@ -69,7 +69,13 @@ impl Generation {
         if let Some(refusal) = delta.refusal.get() {
             self.refusal.push_str(refusal);
         }
-        for call in delta.tool_calls.0.iter().filter_map(|call| call.0.as_ref()) {
+        let together = self.go_on_together(delta);
+        let calls = delta.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
+        for (place, call) in calls.enumerate() {
+            if let Some(first) = together {
+                out.push(self.calls.push_to(first + place, &call.piece()));
+                continue;
+            }
             let is_hosted = delta.is_of_server(call);
             if is_hosted || self.hosted.as_ref().is_some_and(|hosted| hosted.calls_on_with(call)) {
                 self.hosted.get_or_insert_default().call(call, delta)?;
@@ -87,6 +93,21 @@ impl Generation {
             self.extra = Some(extra.to_owned());
         }
         Ok(())
+    }
+
+    /// The slot that the first of several pieces goes on with, where none has index, id or name: they are of the calls
+    /// that came last, in their order (openai.md D 70).
+    fn go_on_together(&self, delta: &Delta<'_>) -> Option<usize> {
+        let calls = &delta.tool_calls.0;
+        if calls.len() < 2 || self.hosted.is_some() {
+            return None;
+        }
+        let is_blank = |text: Option<&str>| text.is_none_or(|text| text.trim().is_empty());
+        let is_bare = |piece: &ToolCallFragment<'_>| {
+            piece.index.is_none() && is_blank(piece.id) && is_blank(piece.name)
+        };
+        let are_bare = calls.iter().all(|call| call.0.as_ref().is_some_and(|call| is_bare(&call.piece())));
+        are_bare.then(|| self.calls.len().checked_sub(calls.len())).flatten()
     }
 
     /// Takes how likely the tokens were. A whole message behind its pieces says it again.
