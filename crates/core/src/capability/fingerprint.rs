@@ -79,6 +79,7 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         ReasoningReplay::None => "none",
         ReasoningReplay::Optional => "optional",
         ReasoningReplay::Required => "required",
+        ReasoningReplay::Bound => "bound",
     });
     hash = list(hash, reasoning);
     hash = efforts.iter().fold(hash, |hash, effort| hash.text(effort.as_str()));

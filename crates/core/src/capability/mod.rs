@@ -208,6 +208,8 @@ pub enum ReasoningReplay {
     Optional,
     /// Reasoning must be sent back with the tool calls that it led to.
     Required,
+    /// The same, and it counts only behind the system prompt, tools and messages behind which it was written.
+    Bound,
 }
 
 /// The tokeniser of a model, for token estimates. Each estimate was compared with counts of the real tokeniser.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::capability::ReasoningReplay;
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 use attache_transport::{HttpModel, shown_url};
 
@@ -12,6 +13,9 @@ use crate::error::Result;
 
 /// The flag of requests to the Files API, and of those that name a file.
 pub(crate) const FILES_BETA: &str = "files-api-2025-04-14";
+
+/// The flag of requests that say what becomes of thinking which no longer fits the messages before it.
+pub(crate) const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 
 /// One model behind the Messages API. Gateways that want no key get [`Auth::None`](attache_transport::Auth::None).
 ///
@@ -43,12 +47,16 @@ pub(crate) type Ask<'a> = attache_transport::Ask<'a, MessagesCodec>;
 /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
 ///   time, on the call and on its result.
 /// * Thinking goes back byte for byte if it is signed and of this model. All other reasoning stays out.
+/// * Some models refuse thinking behind a system prompt, tools or messages other than those behind which it was written. A
+///   window, a summary or new tools change them, so the API is asked to leave such thinking out
+///   (`prefix_mismatch_behavior`); `inputTransformations` of the metadata says where it did. At another base URL that needs
+///   [`with_beta("thinking-binding-controls-2026-08-01")`](Self::with_beta).
 /// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
 /// * The container in which the provider ran code is kept as a part of kind `container`. While the turn goes on, its id
 ///   goes back as the member of that name; `extra_body` may add to it or name another.
 /// * The stop sequence that a reply met is the entry `stopSequence` of its metadata. So are `stopDetails`, as the category
-///   of a refusal, `appliedEdits`, what the API cleared from the context, and, where `extra_body` asks for them,
-///   `diagnostics` and `inputTransformations`.
+///   of a refusal, `appliedEdits`, what the API cleared from the context, `inputTransformations`, what it left out of the
+///   request, and, where `extra_body` asks for them, `diagnostics`.
 /// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
 /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
 ///   less.
@@ -147,6 +155,16 @@ impl MessagesCodec {
     pub fn with_version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
+    }
+
+    /// True if the API is to leave thinking out which no longer fits the system prompt, tools and messages before it, as
+    /// behind a window; it would refuse the request. Another server may know neither the member nor its flag, so that it is
+    /// asked for that only where the flag is among the codec's own.
+    pub(crate) fn drops_outdated_thinking(&self) -> bool {
+        let is_asked =
+            || self.betas.iter().flat_map(|flags| flags.split(',')).any(|flag| flag.trim() == BINDING_BETA);
+        self.capabilities.reasoning_replay == ReasoningReplay::Bound
+            && (self.base_url.is_none() || is_asked())
     }
 
     /// Adds a flag to `anthropic-beta`. Those of a request's own headers are added to it.

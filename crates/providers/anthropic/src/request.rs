@@ -23,7 +23,7 @@ use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::address::Platform;
 use crate::capabilities::{FAMILY, takes_prefill};
-use crate::codec::{Ask, FILES_BETA, MessagesCodec};
+use crate::codec::{Ask, BINDING_BETA, FILES_BETA, MessagesCodec};
 use crate::error::Result;
 use crate::response::CONTAINER;
 
@@ -236,17 +236,18 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 /// The request without its body.
 fn parts(ask: Ask<'_>) -> Result<RequestParts> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
-    let beta = (!ask.request.files.is_empty()).then_some(FILES_BETA);
-    addressed(ask.codec, parts, ask.settings, ask.key, beta)
+    let files = (!ask.request.files.is_empty()).then_some(FILES_BETA);
+    let binding = ask.codec.drops_outdated_thinking().then_some(BINDING_BETA);
+    addressed(ask.codec, parts, ask.settings, ask.key, files.into_iter().chain(binding))
 }
 
-/// Adds version, key, the headers of the options and flags, `beta` among them.
+/// Adds version, key, the headers of the options and flags, `flags` among them.
 pub(crate) fn addressed(
     codec: &MessagesCodec,
     parts: RequestParts,
     settings: &ModelSettings,
     key: Option<&Secret>,
-    beta: Option<&str>,
+    flags: impl IntoIterator<Item = &'static str>,
 ) -> Result<RequestParts> {
     let extra = &settings.extra_headers;
     let mut parts = parts;
@@ -259,7 +260,11 @@ pub(crate) fn addressed(
     }
     parts = parts.with_extra_headers(extra)?;
     let mut betas = betas(&codec.betas, extra);
-    betas.extend(beta.filter(|beta| !betas.contains(beta)));
+    for flag in flags {
+        if !betas.contains(&flag) {
+            betas.push(flag);
+        }
+    }
     if !betas.is_empty() {
         parts = parts.with_header(HeaderName::from_static("anthropic-beta"), betas.join(","));
     }

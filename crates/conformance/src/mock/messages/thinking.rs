@@ -21,7 +21,17 @@ pub(super) fn check(context: &Context<'_>) -> Check {
         "disabled" => &["type"],
         _ => &["type", "display"],
     };
-    only(thinking, known, &path.key(mode))?;
+    let (adaptive, binding) = (path.key(mode), thinking.get("block_binding"));
+    let is_known = mode != "disabled" && context.rules.has_beta("thinking-binding-controls");
+    let known = [known, if is_known { &["block_binding"][..] } else { &[] }].concat();
+    only(thinking, &known, &adaptive)?;
+    if let Some(binding) = binding {
+        let at = adaptive.key("block_binding");
+        let binding = object(binding, &at)?;
+        only(binding, &["prefix_mismatch_behavior"], &at)?;
+        let behavior = string(binding, "prefix_mismatch_behavior", &at)?;
+        one_of(behavior, &["error", "drop_block"], &at.key("prefix_mismatch_behavior"))?;
+    }
     if thinking.get("display").is_some_and(|display| !display.is_null()) {
         one_of(string(thinking, "display", &path)?, &["summarized", "omitted"], &path.key("display"))?;
     }

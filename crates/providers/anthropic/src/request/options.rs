@@ -45,7 +45,12 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options>
     set_member(&mut members, "stop_sequences", stops(settings, refusals)?);
     refuse_unknown(settings, refusals)?;
     let manual_thinking = thinking.budget.is_some();
-    set_member(&mut members, "thinking", thinking.member);
+    let mut member = thinking.member;
+    if ask.codec.drops_outdated_thinking() {
+        let thinking = member.get_or_insert_with(|| json!({"type": "adaptive"}));
+        thinking["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
+    }
+    set_member(&mut members, "thinking", member);
     let schema = answer_schema(settings, capabilities, refusals)?;
     let mut output = Map::new();
     set_member(&mut output, "effort", thinking.effort.map(|effort| effort.as_str()));

@@ -45,6 +45,7 @@ fn reasoning_by_model() {
     let (none, off) = (Value::Null, json!({"type": "disabled"}));
     let adaptive = json!({"type": "adaptive"});
     let shown = json!({"type": "adaptive", "display": "summarized"});
+    let bound = json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
     let budget = |tokens: u32| json!({"type": "enabled", "budget_tokens": tokens});
     let effort = |word: &str| json!({"effort": word});
     for (model, reasoning, strict, degraded) in [
@@ -91,12 +92,45 @@ fn reasoning_by_model() {
         ("claude-opus-4-8", Reasoning::Budget(2048), refused.clone(), (shown, none.clone())),
         ("claude-opus-5", Reasoning::Off, Ok((off.clone(), none.clone())), (off, none.clone())),
         ("claude-fable-5", Reasoning::Off, refused.clone(), (none.clone(), none.clone())),
-        ("claude-opus-5-5", Reasoning::Off, refused.clone(), (none.clone(), none.clone())),
-        ("claude-sonnet-5-5", Reasoning::Off, refused, (none.clone(), none)),
+        ("claude-opus-5-5", Reasoning::Off, refused.clone(), (bound.clone(), none.clone())),
+        ("claude-sonnet-5-5", Reasoning::Off, refused, (bound, none)),
     ] {
         let name = format!("{model} {reasoning:?}");
         assert_eq!(of(model, reasoning), (strict, degraded), "{name}");
     }
+}
+
+// anthropic.md 8: a window, a summary or a new tool changes the messages behind which a model thought.
+#[test]
+fn thinking_that_no_longer_fits_is_left_out_and_no_error() {
+    let sent = |codec: MessagesCodec, options: ModelSettings| {
+        let request = request([Message::user("a")]).with_settings(options);
+        let encoded = encode_for(&request, &codec).unwrap();
+        let flags = encoded.parts.shown_headers().find(|(name, _)| *name == "anthropic-beta");
+        let flags = flags.map(|(_, flags)| flags.to_owned());
+        let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+        (body.get("thinking").cloned().unwrap_or_default(), flags.unwrap_or_default())
+    };
+    let (flag, strict) = ("thinking-binding-controls-2026-08-01", ModelSettings::new);
+    let dropping = json!({"prefix_mismatch_behavior": "drop_block"});
+    for model in ["claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5-20261001"] {
+        let (thinking, flags) = sent(MessagesCodec::new(model), strict());
+        assert_eq!(thinking, json!({"type": "adaptive", "block_binding": dropping}), "{model}");
+        assert_eq!(flags, flag, "{model}");
+    }
+    let effort = strict().with_reasoning(Reasoning::Effort(Effort::Low));
+    let (thinking, flags) =
+        sent(MessagesCodec::vertex("claude-opus-5-5").with_project("p", "global"), effort);
+    assert_eq!(thinking, json!({"type": "adaptive", "display": "summarized", "block_binding": dropping}));
+    assert_eq!(flags, flag);
+    for model in ["claude-fable-5", "claude-mythos-5-1", "claude-opus-5", "claude-haiku-5-5", MODEL] {
+        assert_eq!(sent(MessagesCodec::new(model), strict()), (Value::Null, String::new()), "{model}");
+    }
+    // Another server may know neither, unless somebody says so.
+    let gateway = || MessagesCodec::new("claude-opus-5-5").with_base_url("https://gateway.example/v1");
+    assert_eq!(sent(gateway(), strict()), (Value::Null, String::new()));
+    let (thinking, flags) = sent(gateway().with_beta(flag), strict());
+    assert_eq!((&thinking["block_binding"], &*flags), (&dropping, flag));
 }
 
 #[test]

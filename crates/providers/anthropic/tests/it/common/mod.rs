@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
-use attache_conformance::{conversation, validate_messages};
+use attache_conformance::{Rules, conversation, validate_messages_with};
 use attache_core::{
     AssistantPart, ChatRequest, Completion, ProviderError, ReasoningPart, Secret, StreamChunk, ToolCall,
 };
@@ -53,8 +53,11 @@ pub(crate) fn body(request: &ChatRequest) -> Value {
 }
 
 pub(crate) fn body_for(request: &ChatRequest, codec: &MessagesCodec) -> Value {
-    let body = unchecked_body(request, codec).unwrap();
-    if let Err(violation) = validate_messages(&body) {
+    let encoded = encode_for(request, codec).unwrap();
+    let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+    let flags = encoded.parts.shown_headers().filter(|(name, _)| *name == "anthropic-beta");
+    let flags = flags.flat_map(|(_, flags)| flags.split(','));
+    if let Err(violation) = validate_messages_with(&body, &Rules::new().with_anthropic_betas(flags)) {
         panic!("{violation:?}\n{body:#}");
     }
     body
