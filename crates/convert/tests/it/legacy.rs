@@ -52,6 +52,15 @@ fn an_old_letter_is_read_with_its_table() {
 /// A letter of two pieces, the first of two bytes a character, from runs of text with the properties of their characters,
 /// as [MS-DOC] 2.8.5 and 2.9.33 have them.
 fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
+    old_letter_with(pieces, [0; 6], &[])
+}
+
+/// The same with the lengths of its stories, and parts of its tables by their numbers in its head.
+fn old_letter_with(
+    pieces: [&[(&str, &[u8])]; 2],
+    stories: [usize; 6],
+    parts: &[(usize, Vec<u8>)],
+) -> Vec<u8> {
     let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
     let mut head = vec![0; 1024];
     head[0..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0x00]);
@@ -90,13 +99,47 @@ fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
         [&[u8::try_from(font.len()).unwrap()], &font[..]].concat()
     };
     let fonts = [vec![2, 0, 0, 0], font("Wingdings"), font("Symbol")].concat();
-    let mut start = 0;
-    for (entry, part) in [(33, &tables), (12, &pages), (15, &fonts)] {
+    head[0x4c..0x64].copy_from_slice(&stories.map(number).concat());
+    let mut table = Vec::new();
+    for (entry, part) in [(33, tables), (12, pages), (15, fonts)].iter().chain(parts) {
         let at = 0x9a + 8 * entry;
-        head[at..at + 8].copy_from_slice(&[number(start), number(part.len())].concat());
-        start += part.len();
+        head[at..at + 8].copy_from_slice(&[number(table.len()), number(part.len())].concat());
+        table.extend(part);
     }
-    message(&[("/WordDocument", &head), ("/1Table", &[tables, pages, fonts].concat())])
+    message(&[("/WordDocument", &head), ("/1Table", &table)])
+}
+
+#[test]
+fn notes_and_comments_of_old_letters_stand_where_the_text_refers_to_them() {
+    let numbers =
+        |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let author = |name: &str| [&[u8::try_from(name.len()).unwrap(), 0], &wide(name)[..]].concat();
+    // Two footnotes, the second of which is referred to by deleted text; a comment, an endnote and a text box.
+    let main = "Rent\u{2} is due\u{5} monthly* and\u{2} paid.\r";
+    let (notes, margins) = ("\u{2} From July.\r\u{2} No.\r\r", "Draft\rPage 1\rPage 1\r\r");
+    let (comments, ends) = ("\u{5}Was the third.\r\r", " See \u{13}REF\u{14}annex\u{15}.\r\r");
+    let before = main.find(" and").unwrap();
+    let text = [&main[before + 5..], notes, margins, comments, ends, "In a box\r\r"].concat();
+    let bytes = old_letter_with(
+        [&[(&main[..before + 4], &[]), ("\u{2}", &[0x00, 0x08, 1])], &[(&text, &[])]],
+        [main.len(), notes.len(), margins.len(), 0, comments.len(), ends.len()],
+        &[
+            (2, [numbers(&[4, 26, 99]), vec![0; 4]].concat()),
+            (3, numbers(&[0, 13, 18, 19])),
+            (4, [numbers(&[12, 99]), vec![0; 20], vec![1, 0], vec![0; 8]].concat()),
+            (5, numbers(&[0, 16, 17])),
+            (11, numbers(&[0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 13, 13, 20, 21])),
+            (36, [author("Ben"), author("Ann Example")].concat()),
+            (46, [numbers(&[21, 99]), vec![0; 2]].concat()),
+            (47, numbers(&[0, 18, 19])),
+        ],
+    );
+    let converted = read("application/msword", bytes).unwrap();
+    assert_eq!(
+        converted.text,
+        "Rent [footnote: From July.] is due [comment by Ann Example: Was the third.] monthly* [endnote: See annex.] and \
+         paid.\nIn a box\n[header: Draft]\n[footer: Page 1]\n"
+    );
 }
 
 #[test]
