@@ -17,7 +17,8 @@ use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::{Flow, runs_on};
 use crate::guarded::Clock;
-use crate::output::{Output, joined_lines};
+use crate::output::{Output, joined_lines, one_line};
+use crate::records::{drawn_words, inside, record};
 use crate::symbol_fonts::{shown, sign};
 use crate::{ConvertError, Converted, Limits, Unit};
 
@@ -28,6 +29,7 @@ const CHARACTERS: usize = 12;
 const PARAGRAPHS: usize = 13;
 const FONTS: usize = 15;
 const PIECES: usize = 33;
+const DRAWINGS: usize = 50;
 
 /// Fields inside each other.
 const MAX_FIELDS: usize = 1_000;
@@ -88,6 +90,9 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     reader.finish();
     let mut shown = Vec::new();
+    let (of_margins, of_text) = drawn(part(DRAWINGS).unwrap_or_default(), clock)?;
+    of_text.iter().for_each(|words| output.line(words));
+    of_margins.iter().for_each(|words| output.margin("header", words, &mut shown));
     for (kind, text) in stories.margins {
         if let Some(text) = document.aside(text, &mut output)? {
             output.margin(kind, &text, &mut shown);
@@ -101,6 +106,25 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         crate::embedded::storage(&mut file, &format!("/ObjectPool/{}", object.name), &mut output);
     }
     output.finish()
+}
+
+/// The words that shapes in the margins draw, and those of shapes in the text ([MS-DOC] 2.9.172).
+fn drawn(drawings: &[u8], clock: Clock) -> Result<(Vec<String>, Vec<String>), ConvertError> {
+    let (mut margins, mut text) = (Vec::new(), Vec::new());
+    // What the drawings share comes first; a byte before each one says where it stands.
+    let shared = record(drawings).map_or(0, |shared| 8 + shared.data.len());
+    let mut rest = drawings.get(shared..).unwrap_or_default();
+    while let Some((place, drawing)) =
+        rest.split_first().and_then(|(place, rest)| Some((place, record(rest)?)))
+    {
+        let words = if *place == 0 { &mut text } else { &mut margins };
+        for inner in inside(&drawing) {
+            clock.check()?;
+            words.extend(drawn_words(&inner).map(|words| one_line(&words)).filter(|words| !words.is_empty()));
+        }
+        rest = rest.get(9 + drawing.data.len()..).unwrap_or_default();
+    }
+    Ok((margins, text))
 }
 
 /// A stretch of text: its first character and the one behind its last, and where its bytes are.

@@ -40,6 +40,28 @@ fn an_old_workbook_is_read_sheet_by_sheet() {
 }
 
 #[test]
+fn a_chart_within_an_old_sheet_is_told() {
+    let stream = |at: usize| {
+        let listed = [&u32::try_from(at).unwrap().to_le_bytes()[..], &[0, 0, 3, 0], b"One"].concat();
+        let globals = [record(0x0809, &[0, 6, 5, 0]), record(0x0085, &listed), record(0x000a, &[])].concat();
+        let chart = [record(0x0809, &[0, 6, 0x20, 0]), record(0x000a, &[])].concat();
+        let number = record(0x0203, &[&[0; 6][..], &1_f64.to_le_bytes()].concat());
+        (
+            globals.len(),
+            [globals, record(0x0809, &[0, 6, 0x10, 0]), number, chart, record(0x000a, &[])].concat(),
+        )
+    };
+    let converted =
+        read("application/vnd.ms-excel", message(&[("/Workbook", &stream(stream(0).0).1)])).unwrap();
+    assert_eq!(converted.text, "[sheet 1: One]\n1: 1\n");
+    assert_eq!(converted.notes, [Note::NotShown { what: "chart", count: 1 }]);
+
+    fn record(id: u16, data: &[u8]) -> Vec<u8> {
+        [&id.to_le_bytes()[..], &u16::try_from(data.len()).unwrap().to_le_bytes(), data].concat()
+    }
+}
+
+#[test]
 fn an_old_letter_is_read_with_its_table() {
     let converted = read("application/msword", office("legacy.doc")).unwrap();
     assert_eq!(
@@ -47,6 +69,42 @@ fn an_old_letter_is_read_with_its_table() {
         "Offer 77/2026\nValid until 3 June 2026. Прайс-лист.\n\nDesk | 12 | 4,668.00\nLamp |  | 478.80\n\
          Removal | 1\n\nBehind the table\n"
     );
+}
+
+/// A record of a drawing or presentation ([MS-ODRAW] 2.2.1).
+fn record(head: u16, id: u16, data: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(data.len()).unwrap();
+    [&head.to_le_bytes(), &id.to_le_bytes(), &len.to_le_bytes()[..], data].concat()
+}
+
+/// A drawing with shapes that draw these words ([MS-ODRAW] 2.3.22.1).
+fn drawing(words: &[&str]) -> Vec<u8> {
+    let shape = |words: &str| {
+        let words = [wide(words), vec![0, 0]].concat();
+        let len = u8::try_from(words.len()).unwrap();
+        let properties =
+            [[0x7f, 0, 1, 0, 0, 0], [0x45, 0x80, 3, 0, 0, 0], [0xc0, 0x80, len, 0, 0, 0]].concat();
+        record(15, 0xf004, &record(0x33, 0xf00b, &[properties, vec![1, 2, 3], words].concat()))
+    };
+    record(15, 0xf002, &words.iter().flat_map(|words| shape(words)).collect::<Vec<u8>>())
+}
+
+#[test]
+fn words_that_shapes_draw_are_read_from_old_letters_and_presentations() {
+    // A byte before a drawing tells those of margins.
+    let drawings =
+        [record(15, 0xf000, &[7; 20]), vec![0], drawing(&["Sale"]), vec![1], drawing(&["DRAFT", "DRAFT"])];
+    let bytes = old_letter_with([&[("Text\r", &[])], &[]], [0; 6], &[(50, drawings.concat())]);
+    assert_eq!(read("application/msword", bytes).unwrap().text, "Text\nSale\n[header: DRAFT]\n");
+
+    let slide = record(15, 1006, &record(15, 1036, &drawing(&["Grand opening"])));
+    let place = record(0, 1011, &[[1, 0, 0, 0], [0; 4], [0; 4], [0, 1, 0, 0], [0; 4]].concat());
+    let document = record(15, 1000, &record(15, 4080, &place));
+    let at = u32::try_from(document.len()).unwrap().to_le_bytes();
+    let list = record(0, 6002, &[[1, 0, 0x10, 0], at].concat());
+    let bytes = message(&[("/PowerPoint Document", &[document, slide, list].concat())]);
+    let converted = read("application/vnd.ms-powerpoint", bytes).unwrap();
+    assert_eq!(converted.text, "[slide 1]\nGrand opening\n");
 }
 
 /// A letter of two pieces, the first of two bytes a character, from runs of text with the properties of their characters,
