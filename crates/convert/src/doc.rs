@@ -1,6 +1,7 @@
 //! DOC to text: the documents of Word 97 to 2003. Their text stands in pieces, and what ends a row of a table is
 //! told apart from what ends a cell by the properties of paragraphs.
 
+mod lists;
 mod properties;
 mod stories;
 mod styles;
@@ -13,6 +14,7 @@ use self::properties::{Characters, Look, Paragraphs, Place};
 use self::stories::Stories;
 use self::styles::{Styles, fonts};
 use crate::compound::Compound;
+use crate::docx::numbering::Numbering;
 use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::{Flow, runs_on};
@@ -30,6 +32,8 @@ const PARAGRAPHS: usize = 13;
 const FONTS: usize = 15;
 const PIECES: usize = 33;
 const DRAWINGS: usize = 50;
+const KINDS_OF_LISTS: usize = 73;
+const LISTS: usize = 74;
 
 /// Fields inside each other.
 const MAX_FIELDS: usize = 1_000;
@@ -73,6 +77,10 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
     let mut reader = Reader::new(&document, &mut output);
+    // What belongs to the table of the kinds of lists stands behind it.
+    let kinds = part(KINDS_OF_LISTS).filter(|kinds| !kinds.is_empty());
+    let kinds = kinds.and_then(|_| tables.get(place_at(&head, POSITIONS + 8 * KINDS_OF_LISTS)?..));
+    reader.numbering = lists::read(kinds.unwrap_or_default(), part(LISTS).unwrap_or_default());
     let mut at = 0;
     for note in stories.notes {
         reader.read(at..note.at)?;
@@ -206,8 +214,12 @@ struct Reader<'o> {
     fields: Vec<Field>,
     table: bool,
     row: bool,
-    /// The text since the last mark.
+    /// The text since the last mark, and where in it the present paragraph begins.
     cell: String,
+    start: usize,
+    /// True if a paragraph goes on behind a page break, with its number before it.
+    goes_on: bool,
+    numbering: Numbering,
     images: usize,
 }
 
@@ -220,6 +232,9 @@ impl<'o> Reader<'o> {
             table: false,
             row: false,
             cell: String::new(),
+            start: 0,
+            goes_on: false,
+            numbering: Numbering::default(),
             images: 0,
         }
     }
@@ -241,7 +256,7 @@ impl<'o> Reader<'o> {
                 let Some(unit) = unit(bytes, at, piece.narrow) else { break };
                 if unit < 0x20 {
                     self.text(bytes.get(from..at).unwrap_or_default(), start + from, piece.narrow);
-                    self.mark(unit, start + at);
+                    self.mark(unit, start + at, width);
                     from = at + width;
                 }
             }
@@ -317,8 +332,8 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// A character that is none of the text, at a byte.
-    fn mark(&mut self, unit: u16, byte: usize) {
+    /// A character of so many bytes that is none of the text, at a byte.
+    fn mark(&mut self, unit: u16, byte: usize, width: usize) {
         let look = self.document.characters.at(byte).0;
         let is_gone = self.is_gone(look, byte);
         match unit {
@@ -349,18 +364,26 @@ impl<'o> Reader<'o> {
             0x07 => {
                 let place = self.document.paragraphs.at(byte);
                 if place.ends_row {
-                    self.cell.clear();
+                    (self.cell, self.start) = (String::new(), 0);
                     self.flow.close_row();
                     self.row = false;
                 } else {
-                    self.end_cell();
+                    self.end_cell(place);
                 }
             }
             // Without its mark a paragraph goes on with the next one.
             0x0d | 0x0c if look.is_deleted => {}
             0x0d | 0x0c => {
-                let place = self.document.paragraphs.at(byte);
+                let (end, mut place) = self.document.paragraphs.with_end(byte);
+                // Behind a page break a paragraph may go on.
+                let goes_on = unit == 0x0c && end > byte + width;
+                let is_blank = self.cell.get(self.start..).is_none_or(|text| text.trim().is_empty());
+                if is_blank && (goes_on || is_gone) {
+                    place.rank.list = Some(0);
+                }
+                let has_number = self.goes_on || !is_blank;
                 self.end_paragraph(place);
+                self.goes_on = goes_on && has_number;
             }
             _ if is_gone => {}
             0x09 => self.cell.push('\t'),
@@ -371,7 +394,27 @@ impl<'o> Reader<'o> {
         }
     }
 
-    fn end_cell(&mut self) {
+    /// The number or mark of a paragraph in a list, its level, and that of its heading.
+    fn rank(&mut self, place: Place) -> (String, usize, Option<usize>) {
+        let rank = self.document.styles.rank(place.style, place.rank);
+        let outline = rank.outline.map(usize::from).filter(|outline| *outline < 9);
+        let list = rank.list.unwrap_or(0).to_string();
+        if std::mem::take(&mut self.goes_on) || !self.numbering.has(&list) {
+            return (String::new(), 0, outline);
+        }
+        let level = rank.level.map_or(0, usize::from).min(8);
+        let label = self.numbering.next(&list, level);
+        (if label.is_empty() { label } else { label + " " }, level, outline)
+    }
+
+    /// Writes a number before the present paragraph of a cell or heading, if that says something.
+    fn number(&mut self, number: &str) {
+        if self.cell.get(self.start..).is_some_and(|text| !text.trim().is_empty()) {
+            self.cell.insert_str(self.start, number);
+        }
+    }
+
+    fn end_cell(&mut self, place: Place) {
         if !self.table {
             self.flow.open_table();
             self.table = true;
@@ -381,6 +424,8 @@ impl<'o> Reader<'o> {
             self.row = true;
         }
         self.flow.open_cell(1, 1);
+        let number = self.rank(place).0;
+        self.number(&number);
         self.write();
         self.flow.close_cell();
     }
@@ -388,12 +433,16 @@ impl<'o> Reader<'o> {
     /// Writes the text since the last mark. Fields that go on do so in an empty one.
     fn write(&mut self) {
         self.flow.text(&std::mem::take(&mut self.cell));
+        self.start = 0;
         self.fields.iter_mut().for_each(|field| field.at = 0);
     }
 
     fn end_paragraph(&mut self, place: Place) {
+        let (number, level, outline) = self.rank(place);
         if place.in_table {
+            self.number(&number);
             self.cell.push('\n');
+            self.start = self.cell.len();
             return;
         }
         if self.table {
@@ -401,8 +450,16 @@ impl<'o> Reader<'o> {
             self.flow.close_table();
             (self.table, self.row) = (false, false);
         }
-        self.write();
-        self.flow.end_paragraph();
+        if let Some(outline) = outline {
+            self.number(number.trim_start_matches("- "));
+            self.write();
+            self.flow.end_heading(outline + 1);
+        } else {
+            self.write();
+            let indent = "  ".repeat(level);
+            let below = if number.is_empty() { indent.clone() } else { format!("{indent}  ") };
+            self.flow.end(&format!("{indent}{number}"), &below);
+        }
     }
 }
 

@@ -71,6 +71,67 @@ fn an_old_letter_is_read_with_its_table() {
     );
 }
 
+// [MS-DOC] 2.9.131, 2.9.147, 2.9.149 and 2.9.150: kinds of lists with their levels, and lists.
+#[test]
+fn clauses_and_lists_of_old_letters_are_numbered_and_headings_have_marks() {
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let in_list = |list: u8, level: u8| vec![0x0b, 0x46, list, 0, 0x0a, 0x26, level];
+    let (row, heading) = ([0x16, 0x24, 1, 0x17, 0x24, 1], [0x40, 0x26, 0]);
+    let paragraphs = [
+        ("Term\r", in_list(1, 0)),
+        ("Two years\r", in_list(1, 1)),
+        ("Renewed \x0cby word\r", in_list(1, 1)),
+        ("\x0cScope\r", [&in_list(1, 0)[..], &heading].concat()),
+        ("Water\r", in_list(2, 0)),
+        ("Desk\x07", [&in_list(1, 1)[..], &row[..3]].concat()),
+        ("\x07", row.to_vec()),
+        ("Annex\r", in_list(3, 0)),
+        ("Out\r", in_list(0, 0)),
+    ];
+    let (mut page, mut at, mut end) = (vec![0; 512], 1024, 510);
+    for (index, (text, properties)) in paragraphs.iter().enumerate() {
+        page[4 * index..4 * index + 4].copy_from_slice(&number(at));
+        at += text.len();
+        // In words, behind the number of words or, if that is zero, another one.
+        let words = properties.len().div_ceil(2) + 1;
+        end -= 2 * words + 2;
+        page[end + 1] = u8::try_from(words).unwrap();
+        page[end + 4..end + 4 + properties.len()].copy_from_slice(properties);
+        page[4 * (paragraphs.len() + 1) + 13 * index] = u8::try_from(end / 2).unwrap();
+    }
+    page[4 * paragraphs.len()..4 * paragraphs.len() + 4].copy_from_slice(&number(at));
+    page[511] = u8::try_from(paragraphs.len()).unwrap();
+    let text = paragraphs.map(|(text, _)| text).concat();
+
+    let kind = |id: u8, is_simple: u8| [&[id][..], &[0; 25], &[is_simple, 0]].concat();
+    let level = |format: u8, text: &str| {
+        // Its properties of characters stand before its text.
+        let head = [&[1, 0, 0, 0, format][..], &[0; 19], &[3, 0, 0, 0], &[9; 3]].concat();
+        [head, u16::try_from(text.len()).unwrap().to_le_bytes().to_vec(), wide(text)].concat()
+    };
+    let levels =
+        [level(0, "\0."), level(0, "\0.\u{1}"), level(4, "\u{2})").repeat(7), level(23, "\u{b7}")].concat();
+    let list = |id: u8, levels: u8| [&[id][..], &[0; 11], &[levels, 0, 0, 0]].concat();
+    let starts_at_5 = [&[0xff; 4][..], &[5, 0, 0, 0], &[0x10, 0, 0, 0]].concat();
+    let lists = [number(3).to_vec(), list(7, 0), list(9, 0), list(7, 1), vec![0xff; 8], starts_at_5].concat();
+    let bytes = old_letter_with(
+        [&[], &[(&text, &[])]],
+        [0; 6],
+        &[
+            (13, [number(1024), number(at), number(5)].concat()),
+            (73, [vec![2, 0], kind(7, 0), kind(9, 1)].concat()),
+            // It is no part of what stands before it.
+            (63, levels),
+            (74, lists),
+        ],
+        &page,
+    );
+    assert_eq!(
+        read("application/msword", bytes).unwrap().text,
+        "1. Term\n  1.1 Two years\n  1.2 Renewed\nby word\n\n# 2. Scope\n- Water\n2.1 Desk\n5. Annex\nOut\n"
+    );
+}
+
 /// A record of a drawing or presentation ([MS-ODRAW] 2.2.1).
 fn record(head: u16, id: u16, data: &[u8]) -> Vec<u8> {
     let len = u32::try_from(data.len()).unwrap();
@@ -94,7 +155,7 @@ fn words_that_shapes_draw_are_read_from_old_letters_and_presentations() {
     // A byte before a drawing tells those of margins.
     let drawings =
         [record(15, 0xf000, &[7; 20]), vec![0], drawing(&["Sale"]), vec![1], drawing(&["DRAFT", "DRAFT"])];
-    let bytes = old_letter_with([&[("Text\r", &[])], &[]], [0; 6], &[(50, drawings.concat())]);
+    let bytes = old_letter_with([&[("Text\r", &[])], &[]], [0; 6], &[(50, drawings.concat())], &[]);
     assert_eq!(read("application/msword", bytes).unwrap().text, "Text\nSale\n[header: DRAFT]\n");
 
     let slide = record(15, 1006, &record(15, 1036, &drawing(&["Grand opening"])));
@@ -110,14 +171,16 @@ fn words_that_shapes_draw_are_read_from_old_letters_and_presentations() {
 /// A letter of two pieces, the first of two bytes a character, from runs of text with the properties of their characters,
 /// as [MS-DOC] 2.8.5 and 2.9.33 have them.
 fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
-    old_letter_with(pieces, [0; 6], &[])
+    old_letter_with(pieces, [0; 6], &[], &[])
 }
 
-/// The same with the lengths of its stories, and parts of its tables by their numbers in its head.
+/// The same with the lengths of its stories, parts of its tables by their numbers in its head, and page 5, which has the
+/// properties of paragraphs.
 fn old_letter_with(
     pieces: [&[(&str, &[u8])]; 2],
     stories: [usize; 6],
     parts: &[(usize, Vec<u8>)],
+    paragraphs: &[u8],
 ) -> Vec<u8> {
     let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
     let mut head = vec![0; 1024];
@@ -148,6 +211,7 @@ fn old_letter_with(
     page[511] = u8::try_from(runs).unwrap();
     head.resize(2048, 0);
     head.extend(page);
+    head.extend(paragraphs);
     let list: Vec<u8> = characters.iter().flat_map(|place| number(*place)).collect();
     let list = [list, places.iter().flat_map(|at| [&[0, 0], &at[..], &[0, 0]].concat()).collect()].concat();
     let tables = [vec![2], number(list.len()).to_vec(), list].concat();
@@ -191,6 +255,7 @@ fn notes_and_comments_of_old_letters_stand_where_the_text_refers_to_them() {
             (46, [numbers(&[21, 99]), vec![0; 2]].concat()),
             (47, numbers(&[0, 18, 19])),
         ],
+        &[],
     );
     let converted = read("application/msword", bytes).unwrap();
     assert_eq!(
