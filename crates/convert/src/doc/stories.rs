@@ -26,7 +26,8 @@ const AUTHOR: usize = 20;
 const SEPARATORS: usize = 6;
 const SECTION: [&str; 6] = ["header", "header", "footer", "footer", "header", "footer"];
 
-/// Margins and authors that are read.
+/// Notes of one kind that are told apart, and margins and authors that are read.
+const MAX_NOTES: usize = 20_000;
 const MAX_MARGINS: usize = 600;
 const MAX_AUTHORS: usize = 1_000;
 
@@ -68,7 +69,7 @@ impl Stories {
             let texts = parts(part(references + 1), &story);
             let references = part(references);
             let count = references.len().saturating_sub(4) / (4 + entry);
-            if count == 0 || texts.len() < count {
+            if count == 0 || count > MAX_NOTES || texts.len() < count {
                 rest.push(story);
                 continue;
             }
@@ -96,7 +97,7 @@ impl Stories {
 
 /// The parts of a story, by the table of where each begins in it. None begins before the end of another.
 fn parts(table: &[u8], story: &Range<usize>) -> Vec<Range<usize>> {
-    let places = (0..table.len() / 4).map_while(|index| place_at(table, 4 * index));
+    let places = (0..(table.len() / 4).min(MAX_NOTES + 2)).map_while(|index| place_at(table, 4 * index));
     let mut places = places.map(|place| story.start.saturating_add(place).min(story.end));
     let mut at = places.next().unwrap_or(story.end);
     let part = |end: usize| {
