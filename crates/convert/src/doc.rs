@@ -1,19 +1,26 @@
 //! DOC to text: the documents of Word 97 to 2003. Their text stands in pieces, and what ends a row of a table is
 //! told apart from what ends a cell by the properties of paragraphs.
 
+mod lists;
 mod properties;
+mod stories;
 mod styles;
+
+use std::ops::Range;
 
 use bytes::Bytes;
 
 use self::properties::{Characters, Look, Paragraphs, Place};
+use self::stories::Stories;
 use self::styles::{Styles, fonts};
 use crate::compound::Compound;
+use crate::docx::numbering::Numbering;
 use crate::eq;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::{Flow, runs_on};
 use crate::guarded::Clock;
-use crate::output::Output;
+use crate::output::{Output, joined_lines, one_line};
+use crate::records::{drawn_words, inside, record};
 use crate::symbol_fonts::{shown, sign};
 use crate::{ConvertError, Converted, Limits, Unit};
 
@@ -24,6 +31,9 @@ const CHARACTERS: usize = 12;
 const PARAGRAPHS: usize = 13;
 const FONTS: usize = 15;
 const PIECES: usize = 33;
+const DRAWINGS: usize = 50;
+const KINDS_OF_LISTS: usize = 73;
+const LISTS: usize = 74;
 
 /// Fields inside each other.
 const MAX_FIELDS: usize = 1_000;
@@ -50,34 +60,53 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         let (start, len) = (place_at(&head, at)?, place_at(&head, at + 4)?);
         tables.get(start..start.checked_add(len)?)
     };
-    let pieces = part(PIECES).and_then(pieces).ok_or(damaged)?;
     let paragraphs = part(PARAGRAPHS).map(|plc| Paragraphs::read(plc, &head, clock)).transpose()?;
-    let paragraphs = paragraphs.unwrap_or_default();
     let characters = part(CHARACTERS).map(|plc| Characters::read(plc, &head, clock)).transpose()?;
-    let characters = characters.unwrap_or_default();
+    let document = Document {
+        pieces: part(PIECES).and_then(pieces).ok_or(damaged)?,
+        paragraphs: paragraphs.unwrap_or_default(),
+        characters: characters.unwrap_or_default(),
+        styles: part(STYLES).map(Styles::read).unwrap_or_default(),
+        fonts: part(FONTS).map(fonts).unwrap_or_default(),
+        head: &head,
+        limits,
+        clock,
+    };
+    let stories = Stories::read(&head, |index| part(index).unwrap_or_default());
 
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    let mut reader = Reader {
-        flow: Flow::new(&mut output),
-        paragraphs,
-        characters,
-        styles: part(STYLES).map(Styles::read).unwrap_or_default(),
-        fonts: part(FONTS).map(fonts).unwrap_or_default(),
-        fields: Vec::new(),
-        table: false,
-        row: false,
-        cell: String::new(),
-        images: 0,
-    };
-    // Behind the main text stand notes, margins, comments and text boxes.
-    let whole = reader.read(&pieces, &head, clock)?;
-    let images = reader.images;
-    reader.flow.finish();
-    for _ in 0..images {
-        output.not_shown("image");
+    let mut reader = Reader::new(&document, &mut output);
+    // What belongs to the table of the kinds of lists stands behind it.
+    let kinds = part(KINDS_OF_LISTS).filter(|kinds| !kinds.is_empty());
+    let kinds = kinds.and_then(|_| tables.get(place_at(&head, POSITIONS + 8 * KINDS_OF_LISTS)?..));
+    reader.numbering = lists::read(kinds.unwrap_or_default(), part(LISTS).unwrap_or_default());
+    let mut at = 0;
+    for note in stories.notes {
+        reader.read(at..note.at)?;
+        at = note.at;
+        if let Some(text) = document.aside(note.text, reader.flow.output)?
+            && reader.is_shown(at)
+        {
+            reader.cell.push_str(&format!(" [{}: {text}]", note.kind));
+        }
     }
-    if !whole {
+    reader.read(at..stories.main)?;
+    for rest in stories.rest {
+        reader.end_paragraph(Place::default());
+        reader.read(rest)?;
+    }
+    reader.finish();
+    let mut shown = Vec::new();
+    let (of_margins, of_text) = drawn(part(DRAWINGS).unwrap_or_default(), clock)?;
+    of_text.iter().for_each(|words| output.line(words));
+    of_margins.iter().for_each(|words| output.margin("header", words, &mut shown));
+    for (kind, text) in stories.margins {
+        if let Some(text) = document.aside(text, &mut output)? {
+            output.margin(kind, &text, &mut shown);
+        }
+    }
+    if !document.pieces.iter().all(|piece| piece.byte(piece.end) <= head.len()) {
         output.partial();
     }
     for object in file.entries("/ObjectPool").into_iter().filter(|entry| !entry.is_stream) {
@@ -87,12 +116,43 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     output.finish()
 }
 
+/// The words that shapes in the margins draw, and those of shapes in the text ([MS-DOC] 2.9.172).
+fn drawn(drawings: &[u8], clock: Clock) -> Result<(Vec<String>, Vec<String>), ConvertError> {
+    let (mut margins, mut text) = (Vec::new(), Vec::new());
+    // What the drawings share comes first; a byte before each one says where it stands.
+    let shared = record(drawings).map_or(0, |shared| 8 + shared.data.len());
+    let mut rest = drawings.get(shared..).unwrap_or_default();
+    while let Some((place, drawing)) =
+        rest.split_first().and_then(|(place, rest)| Some((place, record(rest)?)))
+    {
+        let words = if *place == 0 { &mut text } else { &mut margins };
+        for inner in inside(&drawing) {
+            clock.check()?;
+            words.extend(drawn_words(&inner).map(|words| one_line(&words)).filter(|words| !words.is_empty()));
+        }
+        rest = rest.get(9 + drawing.data.len()..).unwrap_or_default();
+    }
+    Ok((margins, text))
+}
+
 /// A stretch of text: its first character and the one behind its last, and where its bytes are.
 struct Piece {
     first: usize,
     end: usize,
     at: usize,
     narrow: bool,
+}
+
+impl Piece {
+    /// The place of a character of this piece among the bytes.
+    fn byte(&self, character: usize) -> usize {
+        self.at.saturating_add(character.saturating_sub(self.first).saturating_mul(self.width()))
+    }
+
+    /// The number of bytes of a character.
+    fn width(&self) -> usize {
+        if self.narrow { 1 } else { 2 }
+    }
 }
 
 /// The pieces that the text is made of.
@@ -114,49 +174,111 @@ fn pieces(table: &[u8]) -> Option<Vec<Piece>> {
     Some((0..count).map_while(piece).collect())
 }
 
-struct Reader<'o> {
-    flow: Flow<'o>,
+/// A document: its bytes, and what is said about them.
+struct Document<'a> {
+    pieces: Vec<Piece>,
     paragraphs: Paragraphs,
     characters: Characters,
     styles: Styles,
     /// The names of fonts.
     fonts: Vec<String>,
+    head: &'a [u8],
+    limits: &'a Limits,
+    clock: Clock,
+}
+
+impl Document<'_> {
+    /// The pieces that hold some of these characters.
+    fn pieces(&self, characters: &Range<usize>) -> &[Piece] {
+        let start = self.pieces.partition_point(|piece| piece.end <= characters.start);
+        let end = self.pieces.partition_point(|piece| piece.first < characters.end);
+        self.pieces.get(start..end).unwrap_or_default()
+    }
+
+    /// A text beside the main one on one line, if it says something.
+    fn aside(&self, characters: Range<usize>, output: &mut Output) -> Result<Option<String>, ConvertError> {
+        let mut inside = Output::new(Unit::Whole, self.limits);
+        inside.begin("");
+        let mut reader = Reader::new(self, &mut inside);
+        reader.read(characters)?;
+        reader.finish();
+        output.take_remarks(&inside);
+        Ok(Some(joined_lines(inside.so_far())).filter(|text| !text.is_empty()))
+    }
+}
+
+struct Reader<'o> {
+    document: &'o Document<'o>,
+    flow: Flow<'o>,
     /// The fields that are open.
     fields: Vec<Field>,
     table: bool,
     row: bool,
-    /// The text since the last mark.
+    /// The text since the last mark, and where in it the present paragraph begins.
     cell: String,
+    start: usize,
+    /// True if a paragraph goes on behind a page break, with its number before it.
+    goes_on: bool,
+    numbering: Numbering,
     images: usize,
 }
 
-impl Reader<'_> {
-    /// Reads the pieces; whether all of them were there.
-    fn read(&mut self, pieces: &[Piece], head: &[u8], clock: Clock) -> Result<bool, ConvertError> {
-        let mut whole = true;
-        for piece in pieces {
-            clock.check()?;
+impl<'o> Reader<'o> {
+    fn new(document: &'o Document<'o>, output: &'o mut Output) -> Self {
+        Self {
+            document,
+            flow: Flow::new(output),
+            fields: Vec::new(),
+            table: false,
+            row: false,
+            cell: String::new(),
+            start: 0,
+            goes_on: false,
+            numbering: Numbering::default(),
+            images: 0,
+        }
+    }
+
+    /// Reads these characters.
+    fn read(&mut self, characters: Range<usize>) -> Result<(), ConvertError> {
+        let document = self.document;
+        for piece in document.pieces(&characters) {
+            document.clock.check()?;
             if self.flow.is_full() {
-                return Ok(whole);
+                return Ok(());
             }
-            let width = if piece.narrow { 1 } else { 2 };
-            let len = piece.end.saturating_sub(piece.first).saturating_mul(width);
-            let bytes = head.get(piece.at..).unwrap_or_default();
-            whole &= bytes.len() >= len;
-            let bytes = bytes.get(..len).unwrap_or(bytes);
+            let width = piece.width();
+            let start = piece.byte(characters.start.max(piece.first));
+            let end = piece.byte(characters.end.min(piece.end)).min(document.head.len());
+            let bytes = document.head.get(start..end).unwrap_or_default();
             let mut from = 0;
             for at in (0..bytes.len()).step_by(width) {
                 let Some(unit) = unit(bytes, at, piece.narrow) else { break };
                 if unit < 0x20 {
-                    self.text(bytes.get(from..at).unwrap_or_default(), piece.at + from, piece.narrow);
-                    self.mark(unit, piece.at + at);
+                    self.text(bytes.get(from..at).unwrap_or_default(), start + from, piece.narrow);
+                    self.mark(unit, start + at, width);
                     from = at + width;
                 }
             }
-            self.text(bytes.get(from..).unwrap_or_default(), piece.at + from, piece.narrow);
+            self.text(bytes.get(from..).unwrap_or_default(), start + from, piece.narrow);
         }
+        Ok(())
+    }
+
+    /// True if what the character before this place refers to is part of the text.
+    fn is_shown(&self, place: usize) -> bool {
+        let mark = place.saturating_sub(1);
+        let byte = self.document.pieces(&(mark..place)).first().map(|piece| piece.byte(mark));
+        !self.in_code() && byte.is_none_or(|byte| !self.is_gone(self.document.characters.at(byte).0, byte))
+    }
+
+    /// Writes what is left.
+    fn finish(mut self) {
         self.end_paragraph(Place::default());
-        Ok(whole)
+        for _ in 0..self.images {
+            self.flow.output.not_shown("image");
+        }
+        self.flow.finish();
     }
 
     /// True in the instructions of a field.
@@ -170,7 +292,10 @@ impl Reader<'_> {
             || match look.hidden {
                 Some(0) => false,
                 Some(1) => true,
-                said => self.styles.hide(self.paragraphs.at(byte).style, look.style) != (said == Some(0x81)),
+                said => {
+                    self.document.styles.hide(self.document.paragraphs.at(byte).style, look.style)
+                        != (said == Some(0x81))
+                }
             }
     }
 
@@ -186,14 +311,14 @@ impl Reader<'_> {
             return;
         }
         while !bytes.is_empty() {
-            let (look, end) = self.characters.at(at);
+            let (look, end) = self.document.characters.at(at);
             let len = end - at;
             let len = if is_narrow { len } else { len.checked_next_multiple_of(2).unwrap_or(len) };
             let (run, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             if !self.is_gone(look, at) {
                 let text = if is_narrow { narrow(run) } else { wide(run) };
                 let font = look.symbol.map(|(font, _)| font).or(look.font).unwrap_or_default();
-                let font = self.fonts.get(usize::from(font)).map_or("", String::as_str);
+                let font = self.document.fonts.get(usize::from(font)).map_or("", String::as_str);
                 if let Some((_, code)) = look.symbol {
                     let sign = sign(font, code.into()).to_string();
                     self.flow.output.unreadable(&sign);
@@ -207,9 +332,9 @@ impl Reader<'_> {
         }
     }
 
-    /// A character that is none of the text, at a byte.
-    fn mark(&mut self, unit: u16, byte: usize) {
-        let look = self.characters.at(byte).0;
+    /// A character of so many bytes that is none of the text, at a byte.
+    fn mark(&mut self, unit: u16, byte: usize, width: usize) {
+        let look = self.document.characters.at(byte).0;
         let is_gone = self.is_gone(look, byte);
         match unit {
             0x13 if self.fields.len() < MAX_FIELDS => {
@@ -237,20 +362,28 @@ impl Reader<'_> {
             }
             _ if self.in_code() => {}
             0x07 => {
-                let place = self.paragraphs.at(byte);
+                let place = self.document.paragraphs.at(byte);
                 if place.ends_row {
-                    self.cell.clear();
+                    (self.cell, self.start) = (String::new(), 0);
                     self.flow.close_row();
                     self.row = false;
                 } else {
-                    self.end_cell();
+                    self.end_cell(place);
                 }
             }
             // Without its mark a paragraph goes on with the next one.
             0x0d | 0x0c if look.is_deleted => {}
             0x0d | 0x0c => {
-                let place = self.paragraphs.at(byte);
+                let (end, mut place) = self.document.paragraphs.with_end(byte);
+                // Behind a page break a paragraph may go on.
+                let goes_on = unit == 0x0c && end > byte + width;
+                let is_blank = self.cell.get(self.start..).is_none_or(|text| text.trim().is_empty());
+                if is_blank && (goes_on || is_gone) {
+                    place.rank.list = Some(0);
+                }
+                let has_number = self.goes_on || !is_blank;
                 self.end_paragraph(place);
+                self.goes_on = goes_on && has_number;
             }
             _ if is_gone => {}
             0x09 => self.cell.push('\t'),
@@ -261,7 +394,27 @@ impl Reader<'_> {
         }
     }
 
-    fn end_cell(&mut self) {
+    /// The number or mark of a paragraph in a list, its level, and that of its heading.
+    fn rank(&mut self, place: Place) -> (String, usize, Option<usize>) {
+        let rank = self.document.styles.rank(place.style, place.rank);
+        let outline = rank.outline.map(usize::from).filter(|outline| *outline < 9);
+        let list = rank.list.unwrap_or(0).to_string();
+        if std::mem::take(&mut self.goes_on) || !self.numbering.has(&list) {
+            return (String::new(), 0, outline);
+        }
+        let level = rank.level.map_or(0, usize::from).min(8);
+        let label = self.numbering.next(&list, level);
+        (if label.is_empty() { label } else { label + " " }, level, outline)
+    }
+
+    /// Writes a number before the present paragraph of a cell or heading, if that says something.
+    fn number(&mut self, number: &str) {
+        if self.cell.get(self.start..).is_some_and(|text| !text.trim().is_empty()) {
+            self.cell.insert_str(self.start, number);
+        }
+    }
+
+    fn end_cell(&mut self, place: Place) {
         if !self.table {
             self.flow.open_table();
             self.table = true;
@@ -271,6 +424,8 @@ impl Reader<'_> {
             self.row = true;
         }
         self.flow.open_cell(1, 1);
+        let number = self.rank(place).0;
+        self.number(&number);
         self.write();
         self.flow.close_cell();
     }
@@ -278,12 +433,16 @@ impl Reader<'_> {
     /// Writes the text since the last mark. Fields that go on do so in an empty one.
     fn write(&mut self) {
         self.flow.text(&std::mem::take(&mut self.cell));
+        self.start = 0;
         self.fields.iter_mut().for_each(|field| field.at = 0);
     }
 
     fn end_paragraph(&mut self, place: Place) {
+        let (number, level, outline) = self.rank(place);
         if place.in_table {
+            self.number(&number);
             self.cell.push('\n');
+            self.start = self.cell.len();
             return;
         }
         if self.table {
@@ -291,8 +450,16 @@ impl Reader<'_> {
             self.flow.close_table();
             (self.table, self.row) = (false, false);
         }
-        self.write();
-        self.flow.end_paragraph();
+        if let Some(outline) = outline {
+            self.number(number.trim_start_matches("- "));
+            self.write();
+            self.flow.end_heading(outline + 1);
+        } else {
+            self.write();
+            let indent = "  ".repeat(level);
+            let below = if number.is_empty() { indent.clone() } else { format!("{indent}  ") };
+            self.flow.end(&format!("{indent}{number}"), &below);
+        }
     }
 }
 

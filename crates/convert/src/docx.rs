@@ -2,7 +2,7 @@
 
 mod body;
 mod form;
-mod numbering;
+pub(crate) mod numbering;
 mod parts;
 mod styles;
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ConvertError;
 use crate::ooxml::{Package, of_kind, settle};
 use crate::output::{Output, one_line};
+use crate::shapes::of_parts;
 use crate::table::push_row;
 use crate::xml::{Node, Stop, Xml};
 
@@ -66,16 +67,17 @@ pub(crate) fn chart(package: &Package<'_>, name: &str, output: &mut Output) -> R
     let named = |series: &Series| !series.name.is_empty() || !series.categories.is_empty();
     if chart.titles.is_empty() && !chart.series.iter().any(named) {
         output.not_shown("chart");
-        return Ok(());
+    } else {
+        if chart.full {
+            output.truncated();
+        }
+        output.end_line();
+        for line in chart.lines() {
+            output.line(&line);
+        }
     }
-    if chart.full {
-        output.truncated();
-    }
-    output.end_line();
-    for line in chart.lines() {
-        output.line(&line);
-    }
-    Ok(())
+    // Shapes that are drawn into the chart.
+    of_parts(package, &package.references(name)?, "chartUserShapes", output)
 }
 
 /// Writes the charts that a part refers to.

@@ -179,6 +179,8 @@ mod ppt;
 mod pptx;
 #[cfg(feature = "legacy")]
 mod protected;
+#[cfg(feature = "legacy")]
+mod records;
 #[cfg(feature = "render")]
 mod render;
 #[cfg(feature = "office")]

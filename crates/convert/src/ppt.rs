@@ -10,11 +10,11 @@ use crate::embedded::Embedded;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::guarded::Clock;
 use crate::output::Output;
+use crate::records::{Record, drawn_words, inside, record, top};
 use crate::{ConvertError, Converted, Limits, Unit};
 
-/// Slides that are listed, and records that are read of one list or slide.
+/// Slides that are listed.
 const MAX_SLIDES: usize = 20_000;
-const MAX_RECORDS: usize = 1 << 20;
 
 /// Objects whose places are kept.
 const MAX_OBJECTS: usize = 1 << 18;
@@ -29,9 +29,6 @@ const NARROW_TEXT: u16 = 4008;
 const SLIDES: u16 = 4080;
 const OBJECTS: u16 = 6002;
 const EMBEDDED: u16 = 4113;
-const GROUP: u16 = 0xf003;
-const SHAPE: u16 = 0xf004;
-const SHAPE_PROPERTIES: u16 = 0xf00b;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let mut file = Compound::open(bytes, limits)?;
@@ -111,45 +108,6 @@ fn unpacked(object: &Record<'_>, room: usize) -> Option<Bytes> {
     (bytes.len() <= room).then(|| bytes.into())
 }
 
-/// A record, which may hold others.
-struct Record<'b> {
-    id: u16,
-    instance: u16,
-    holds_records: bool,
-    data: &'b [u8],
-}
-
-/// The record that begins here; what is left of one that breaks off.
-fn record(bytes: &[u8]) -> Option<Record<'_>> {
-    let (head, id, len) = (u16_at(bytes, 0)?, u16_at(bytes, 2)?, place_at(bytes, 4)?);
-    let data = bytes.get(8..)?;
-    let data = data.get(..len).unwrap_or(data);
-    Some(Record { id, instance: head >> 4, holds_records: head & 15 == 15, data })
-}
-
-/// Records one after the other.
-fn top(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
-    std::iter::from_fn(move || {
-        let found = record(bytes)?;
-        bytes = bytes.get(8 + found.data.len()..).unwrap_or_default();
-        Some(found)
-    })
-    .take(MAX_RECORDS)
-}
-
-/// Those that a record holds, and those that these hold, in their order, without those of hidden shapes.
-fn inside<'b>(record: &Record<'b>) -> impl Iterator<Item = Record<'b>> {
-    let mut rest = record.data;
-    std::iter::from_fn(move || {
-        let found = self::record(rest)?;
-        // The content of a record comes right behind its head.
-        let step = if found.holds_records && !is_hidden_shape(&found) { 8 } else { 8 + found.data.len() };
-        rest = rest.get(step..).unwrap_or_default();
-        Some(found)
-    })
-    .take(MAX_RECORDS)
-}
-
 /// Where objects stand in the stream, by their numbers. Later lists say more.
 fn objects(stream: &[u8], clock: Clock) -> Result<HashMap<u32, usize>, ConvertError> {
     let mut found = HashMap::new();
@@ -213,7 +171,7 @@ fn texts_of(slide: &Record<'_>, clock: Clock) -> Result<Vec<String>, ConvertErro
     let mut texts = Vec::new();
     for inner in inside(slide) {
         clock.check()?;
-        texts.extend(text(&inner));
+        texts.extend(text(&inner).or_else(|| drawn_words(&inner)));
     }
     Ok(texts)
 }
@@ -231,21 +189,4 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn is_hidden(slide: &Record<'_>) -> bool {
     let show = top(slide.data).find(|inner| inner.id == SHOW);
     show.and_then(|show| u16_at(show.data, 10)).is_some_and(|flags| flags & 4 != 0)
-}
-
-/// True of a shape that is hidden, or of a group of them: its own shape is its first one ([MS-ODRAW] 2.3.4.44).
-fn is_hidden_shape(shape: &Record<'_>) -> bool {
-    const FLAGS: u16 = 0x03bf;
-    const HIDDEN: u32 = 1 << 1;
-    const SAYS_HIDDEN: u32 = HIDDEN << 16;
-    match shape.id {
-        GROUP => top(shape.data).next().is_some_and(|own| own.id == SHAPE && is_hidden_shape(&own)),
-        SHAPE => top(shape.data).filter(|part| part.id == SHAPE_PROPERTIES).any(|part| {
-            let mut properties = part.data.chunks_exact(6).take(part.instance.into());
-            let flags = properties.find(|property| u16_at(property, 0) == Some(FLAGS));
-            let hides = |flags: u32| flags & (HIDDEN | SAYS_HIDDEN) == HIDDEN | SAYS_HIDDEN;
-            flags.and_then(|property| u32_at(property, 2)).is_some_and(hides)
-        }),
-        _ => false,
-    }
 }

@@ -131,6 +131,8 @@ mod tests {
             "Прé\n"
         );
         assert_eq!(text(r"{\rtf1\uc1 \u8364?5 \u-10179?\u-8704?\uc2\u233 xxz}"), "€5 😀éz\n");
+        // A code page counts without a charset, too.
+        assert_eq!(text(r"{\rtf{\fonttbl{\f1\cpg1251 A;}}\f1\'c8\'ec\'ff}"), "Имя\n");
         assert_eq!(text(r"{\rtf1{\fonttbl{\f3\fcharset2 Symbol;}}{\f3\'b7} item}"), "• item\n");
         // Each font of signs has its own; one that is not known is said to be unreadable.
         let signs = r"{\rtf1{\fonttbl{\f3\fcharset2 Symbol;}{\f4\fcharset2{\*\panose 05}Wingdings;}}10 {\f3\'6d}g {\f3\'b1 \u-3913 ?}5 {\f4 \'a8\'fe}}";
@@ -142,6 +144,15 @@ mod tests {
         );
         assert_eq!(converted.unwrap().notes, [Note::UnreadableCharacters { count: 1 }]);
         assert_eq!(text(r"{\rtf1{\fonttbl{\f1\fcharset128 M;}}\f1\'93\'fa\'96\'7b}"), "日本\n");
+    }
+
+    #[test]
+    fn words_that_shapes_draw_are_read() {
+        let shape = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 136}}{\sp{\sn gtextUNICODE}{\sv DRAFT 2}}{\sp{\sn gtextFont}{\sv Arial}}}}";
+        assert_eq!(
+            text(&format!(r"{{\rtf1{{\header {shape}}}one{shape}two}}")),
+            "one DRAFT 2 two\n[header: DRAFT 2]\n"
+        );
     }
 
     #[test]

@@ -157,7 +157,13 @@ impl Book {
                 }
             }
             match id {
-                0x0809 => depth += 1,
+                0x0809 => {
+                    depth += 1;
+                    // A chart within the sheet.
+                    if depth == 2 {
+                        output.not_shown("chart");
+                    }
+                }
                 0x000a => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
@@ -165,7 +171,6 @@ impl Book {
                         break;
                     }
                 }
-                // Charts within the sheet.
                 _ if depth > 1 => {}
                 0x0207 => {
                     if let Some((column, style)) = formula.take() {

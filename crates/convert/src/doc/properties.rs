@@ -11,12 +11,32 @@ use crate::guarded::Clock;
 const PAGE: usize = 512;
 const MAX_PAGES: usize = 1 << 16;
 
-/// The role of a paragraph in a table, and the number of its style.
+/// The role of a paragraph in a table, a list and the outline, and the number of its style.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Place {
     pub(super) style: u16,
+    pub(super) rank: Rank,
     pub(super) in_table: bool,
     pub(super) ends_row: bool,
+}
+
+/// The list of a paragraph, its level in it, and its level in the outline, from 0.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Rank {
+    pub(super) list: Option<u16>,
+    pub(super) level: Option<u8>,
+    pub(super) outline: Option<u8>,
+}
+
+impl Rank {
+    pub(super) fn set(&mut self, property: u16, operand: &[u8]) {
+        match property {
+            0x460b => self.list = u16_at(operand, 0),
+            0x260a => self.level = operand.first().copied(),
+            0x2640 => self.outline = operand.first().copied(),
+            _ => {}
+        }
+    }
 }
 
 /// The paragraphs by where their bytes end.
@@ -37,8 +57,13 @@ impl Paragraphs {
 
     /// The paragraph in which a byte stands.
     pub(super) fn at(&self, byte: usize) -> Place {
+        self.with_end(byte).1
+    }
+
+    /// The paragraph in which a byte stands, with its end.
+    pub(super) fn with_end(&self, byte: usize) -> (usize, Place) {
         let index = self.0.partition_point(|(end, _)| *end <= byte);
-        self.0.get(index).map(|(_, place)| *place).unwrap_or_default()
+        self.0.get(index).copied().unwrap_or_default()
     }
 }
 
@@ -110,7 +135,7 @@ fn runs(
     Ok(())
 }
 
-/// The style of a paragraph and its properties that concern tables; they stand at an offset of their page.
+/// The style of a paragraph and its properties that concern tables, lists and the outline; they stand at an offset of their page.
 fn place(page: &[u8], offset: usize) -> Option<Place> {
     let mut found = Place::default();
     if offset == 0 {
@@ -126,7 +151,7 @@ fn place(page: &[u8], offset: usize) -> Option<Place> {
         match property {
             0x2416 => found.in_table = on,
             0x2417 => found.ends_row = on,
-            _ => {}
+            _ => found.rank.set(property, operand),
         }
     }
     Some(found)

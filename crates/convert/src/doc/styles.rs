@@ -1,6 +1,6 @@
-//! Styles of DOC, as far as they hide text, and the names of its fonts ([MS-DOC] 2.9.271, 2.9.260 and 2.9.286).
+//! Styles of DOC, as far as they hide text, number it or make headings, and the names of its fonts ([MS-DOC] 2.9.271, 2.9.260 and 2.9.286).
 
-use super::properties::{HIDDEN, properties};
+use super::properties::{HIDDEN, Rank, properties};
 use crate::fields::{u16_at, wide};
 
 /// Styles and fonts that a document can have.
@@ -13,7 +13,7 @@ const MAX_CHAIN: usize = 12;
 /// The place of the name in the record of a font.
 const FONT_NAME: usize = 39;
 
-/// Styles by their numbers, as far as they say whether their text is hidden.
+/// Styles by their numbers.
 #[derive(Default)]
 pub(super) struct Styles(Vec<Style>);
 
@@ -21,6 +21,7 @@ pub(super) struct Styles(Vec<Style>);
 struct Style {
     based_on: usize,
     hidden: Option<bool>,
+    rank: Rank,
 }
 
 impl Styles {
@@ -32,10 +33,15 @@ impl Styles {
         while let Some(len) = number(at).filter(|_| styles.len() < MAX_STYLES) {
             at += 2;
             let style = sheet.get(at..at + len).and_then(|style| Style::read(style, base));
-            styles.push(style.unwrap_or_default());
+            let mut style = style.unwrap_or_default();
+            // Those of headings have these numbers in all documents.
+            if let 1..=9 = styles.len() {
+                style.rank.outline = style.rank.outline.or(u8::try_from(styles.len() - 1).ok());
+            }
+            styles.push(style);
             at += len.next_multiple_of(2);
         }
-        Self(if styles.iter().any(|style| style.hidden.is_some()) { styles } else { Vec::new() })
+        Self(styles)
     }
 
     /// True if text is hidden in a style of paragraphs, and in one of characters. Each turns what the other says into its
@@ -45,9 +51,22 @@ impl Styles {
     }
 
     fn says(&self, style: u16) -> bool {
+        self.chain(style).find_map(|style| style.hidden).unwrap_or(false)
+    }
+
+    /// The rank of paragraphs of a style that say this themselves.
+    pub(super) fn rank(&self, style: u16, own: Rank) -> Rank {
+        self.chain(style).fold(own, |rank, style| Rank {
+            list: rank.list.or(style.rank.list),
+            level: rank.level.or(style.rank.level),
+            outline: rank.outline.or(style.rank.outline),
+        })
+    }
+
+    /// A style, and those that it is based on.
+    fn chain(&self, style: u16) -> impl Iterator<Item = &Style> {
         let first = self.0.get(usize::from(style));
-        let chain = std::iter::successors(first, |style| self.0.get(style.based_on));
-        chain.take(MAX_CHAIN).find_map(|style| style.hidden).unwrap_or(false)
+        std::iter::successors(first, |style| self.0.get(style.based_on)).take(MAX_CHAIN)
     }
 }
 
@@ -62,13 +81,20 @@ impl Style {
             _ => return None,
         };
         let mut at = base + 2 + 2 * (usize::from(u16_at(style, base)?) + 1);
+        let mut rank = Rank::default();
         for _ in 0..before {
-            at += 2 + usize::from(u16_at(style, at)?).next_multiple_of(2);
+            let len = usize::from(u16_at(style, at)?);
+            // A number comes first.
+            if kind & 15 == 1 {
+                let said = properties(style.get(at + 4..at + 2 + len).unwrap_or_default());
+                said.for_each(|(property, operand)| rank.set(property, operand));
+            }
+            at += 2 + len.next_multiple_of(2);
         }
         let len = usize::from(u16_at(style, at)?);
         let said = properties(style.get(at + 2..at + 2 + len)?).filter(|(property, _)| *property == HIDDEN);
         let hidden = said.last().and_then(|(_, operand)| Some(operand.first()? & 1 != 0));
-        Some(Self { based_on: usize::from(kind >> 4), hidden })
+        Some(Self { based_on: usize::from(kind >> 4), hidden, rank })
     }
 }
 

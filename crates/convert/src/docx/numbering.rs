@@ -8,17 +8,17 @@ use crate::ooxml::{Package, References, of_kind};
 use crate::xml::{Node, Stop, Xml, whole};
 
 /// Lists that are kept.
-const MAX_LISTS: usize = 20_000;
+pub(crate) const MAX_LISTS: usize = 20_000;
 
 /// Levels of a list.
-const LEVELS: usize = 9;
+pub(crate) const LEVELS: usize = 9;
 
 /// Longest label, in characters.
 const MAX_LABEL: usize = 40;
 
 /// The lists of a document, and how far they are counted.
 #[derive(Default)]
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     kinds: HashMap<String, Levels>,
     lists: HashMap<String, List>,
     counters: HashMap<String, [Option<u32>; LEVELS]>,
@@ -26,28 +26,40 @@ pub(super) struct Numbering {
 }
 
 /// The levels of a kind of lists, or those of a list that are its own.
-type Levels = Vec<Option<Level>>;
+pub(crate) type Levels = Vec<Option<Level>>;
 
 #[derive(Default)]
-struct Level {
-    start: u32,
-    format: String,
-    text: String,
-    style: Option<String>,
+pub(crate) struct Level {
+    pub(crate) start: u32,
+    pub(crate) format: String,
+    pub(crate) text: String,
+    pub(crate) style: Option<String>,
     /// True if its label has figures for all numbers, as in `1.01` below `Article I`.
-    legal: bool,
+    pub(crate) legal: bool,
     /// It begins anew behind an item of any of so many levels; of all above it if it does not say so.
-    restart: Option<usize>,
+    pub(crate) restart: Option<usize>,
 }
 
 #[derive(Default)]
-struct List {
-    kind: String,
-    starts: HashMap<usize, u32>,
-    levels: Levels,
+pub(crate) struct List {
+    pub(crate) kind: String,
+    pub(crate) starts: HashMap<usize, u32>,
+    pub(crate) levels: Levels,
 }
 
 impl Numbering {
+    /// The numbering of these lists, and of their kinds.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn new(kinds: HashMap<String, Levels>, lists: HashMap<String, List>) -> Self {
+        Self { kinds, lists, ..Self::default() }
+    }
+
+    /// True if there is such a list.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn has(&self, list: &str) -> bool {
+        self.lists.contains_key(list)
+    }
+
     pub(super) fn read(package: &Package<'_>, references: &References) -> Result<Self, ConvertError> {
         let mut numbering = Self::default();
         for name in of_kind(references, "numbering") {
@@ -136,7 +148,7 @@ impl Numbering {
     }
 
     /// The label of the next paragraph of a list at this level, such as `2.1`; `-` for bullets.
-    pub(super) fn next(&mut self, list: &str, level: usize) -> String {
+    pub(crate) fn next(&mut self, list: &str, level: usize) -> String {
         let level = level.min(LEVELS - 1);
         let Some(found) = self.lists.get(list) else { return "-".to_owned() };
         let levels = self.kinds.get(&found.kind);

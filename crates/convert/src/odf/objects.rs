@@ -115,16 +115,19 @@ fn kind(mut xml: Xml<'_>) -> Result<Kind, ConvertError> {
 /// Writes a chart as the table that it was drawn from.
 fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
     let (mut titles, mut rows, mut cells) = (Vec::new(), Vec::<Vec<String>>::new(), 0_usize);
+    // Paragraphs of shapes that are drawn into the chart, and of labels of values.
+    let mut drawn = Vec::new();
     let mut damaged = false;
     let mut trends = Trends::default();
     loop {
-        let (mut title, mut cell, mut equation) = (false, None, false);
+        let (mut title, mut cell, mut equation, mut paragraph) = (false, None, false, false);
         match xml.next() {
             Ok(Node::Open(tag)) => match tag.name() {
                 "title" | "subtitle" => title = true,
                 "table-row" => rows.push(Vec::new()),
                 "table-cell" => cell = Some(tag.exact("office:value")),
                 "equation" => equation = true,
+                "p" => paragraph = true,
                 _ => trends.open(&tag),
             },
             Ok(Node::End) => break,
@@ -138,7 +141,7 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
         if equation {
             trends.equation(&xml.text(MAX_TEXT)?);
         }
-        if title || cell.is_some() {
+        if title || paragraph || cell.is_some() {
             cells += 1;
             if cells > MAX_CELLS {
                 output.truncated();
@@ -146,15 +149,16 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
                 break;
             }
             let text = one_line(&xml.text(MAX_TEXT)?);
-            let value = cell.flatten().and_then(|value| value.parse::<f64>().ok());
+            let value = cell.as_ref().and_then(Option::as_ref).and_then(|value| value.parse::<f64>().ok());
             let text = match value {
                 Some(value) if value.is_finite() => plain(value),
                 Some(_) => String::new(),
                 None => text,
             };
             match rows.last_mut() {
-                Some(row) if !title => row.push(text),
+                Some(row) if cell.is_some() => row.push(text),
                 _ if text.is_empty() => {}
+                _ if paragraph => drawn.push(text),
                 _ => titles.push(text),
             }
         }
@@ -170,6 +174,9 @@ fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
     }
     for Trend { kind, name, equation } in &trends.drawn {
         output.line(&drawings::trend("", kind, [name, equation]));
+    }
+    for line in drawn {
+        output.line(&line);
     }
     if damaged {
         output.partial();

@@ -69,6 +69,8 @@ pub(super) struct Document<'o> {
     pub(super) edges: Vec<i32>,
     grid: Vec<i32>,
     author: String,
+    /// True if the property of a shape whose name was read last is the words that it draws.
+    pub(super) draws_words: bool,
     pub(super) asides: Vec<String>,
     /// The digits of the objects.
     pub(super) objects: Vec<Vec<u8>>,
@@ -102,6 +104,7 @@ impl<'o> Document<'o> {
             edges: Vec::new(),
             grid: Vec::new(),
             author: String::new(),
+            draws_words: false,
             asides: Vec::new(),
             objects: Vec::new(),
             object: Vec::new(),
@@ -140,12 +143,14 @@ impl<'o> Document<'o> {
         let text = one_line(&text).trim_end_matches(" |").to_owned();
         match ended.kind {
             Kind::Author => self.author = text,
+            Kind::Property => self.draws_words = text == "gtextUNICODE",
             _ if text.is_empty() => {}
             Kind::Note("comment") if !self.author.is_empty() => {
                 let author = std::mem::take(&mut self.author);
                 self.flow.text(&format!(" [comment by {author}: {text}]"));
             }
             Kind::Note(name) => self.flow.text(&format!(" [{name}: {text}]")),
+            Kind::Words => self.flow.text(&format!(" {text} ")),
             Kind::Aside(name) => {
                 let aside = format!("[{name}: {text}]");
                 if !self.asides.contains(&aside) && self.asides.len() < 100 {

@@ -33,6 +33,10 @@ pub(super) enum Kind {
     Aside(&'static str),
     /// The name of who comments.
     Author,
+    /// The name of a property of a shape.
+    Property,
+    /// Words that a shape draws.
+    Words,
     Styles,
     /// The number or mark of a list.
     Label,

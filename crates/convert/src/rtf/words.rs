@@ -23,7 +23,6 @@ const SKIPPED: &[&str] = &[
     "generator",
     "xmlnstbl",
     "mmathPr",
-    "sp",
     "shprslt",
     "nonshppict",
     "fldinst",
@@ -165,9 +164,17 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             document.default_font = value.unwrap_or(NO_FONT);
             document.group.font = document.default_font;
         }
-        "fcharset" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
-            let font = Font { charset: value.unwrap_or(1), code_page: None, name: String::new() };
-            document.fonts.insert(document.group.font, font);
+        "fcharset" | "cpg" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
+            let font = document.fonts.entry(document.group.font).or_insert(Font {
+                charset: 1,
+                code_page: None,
+                name: String::new(),
+            });
+            if word == "cpg" {
+                font.code_page = value.and_then(Charset::of_code_page);
+            } else {
+                font.charset = value.unwrap_or(1);
+            }
         }
         "ansicpg" => {
             // Zero is that of the system.
@@ -180,11 +187,6 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
                 "pca" => 850,
                 _ => 10_000,
             });
-        }
-        "cpg" if document.group.kind == Kind::Fonts => {
-            if let Some(font) = document.fonts.get_mut(&document.group.font) {
-                font.code_page = value.and_then(Charset::of_code_page);
-            }
         }
         "fonttbl" => document.group.kind = Kind::Fonts,
         "pict" => {
@@ -211,6 +213,10 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
         "footnote" => document.aside(Kind::Note("footnote")),
         "annotation" => document.aside(Kind::Note("comment")),
         "atnauthor" => document.aside(Kind::Author),
+        // A property of a shape, which may be the words that it draws, such as a watermark.
+        "sn" => document.aside(Kind::Property),
+        "sv" if std::mem::take(&mut document.draws_words) => document.aside(Kind::Words),
+        "sv" => document.skip(),
         "header" | "headerl" | "headerr" | "headerf" => document.aside(Kind::Aside("header")),
         "footer" | "footerl" | "footerr" | "footerf" => document.aside(Kind::Aside("footer")),
         _ => {

@@ -2,7 +2,7 @@
 
 use attache_convert::{Limits, convert};
 
-use crate::common::{DOCX, ODT, docx, zip};
+use crate::common::{DOCX, ODT, docx, relations, zip};
 
 #[track_caller]
 fn text(media: &str, bytes: Vec<u8>) -> String {
@@ -67,4 +67,37 @@ fn trend_lines_of_open_documents_are_named() {
         ("Object 1/content.xml", chart.as_bytes()),
     ]);
     assert_eq!(text(ODT, file), "[chart: Costs]\nNorth | 22.3\n[trend line (exponential): Growth]\n");
+}
+
+#[test]
+fn what_is_drawn_into_a_chart_follows_its_values() {
+    let shapes = "<c:userShapes><cdr:relSizeAnchor><cdr:sp><cdr:nvSpPr><cdr:cNvPr id='2' name='Box'/></cdr:nvSpPr><cdr:txBody>\
+        <a:p><a:r><a:t>Strike in May</a:t></a:r></a:p></cdr:txBody></cdr:sp></cdr:relSizeAnchor></c:userShapes>";
+    let drawn = relations(&[("r1", "chartUserShapes", "shapes.xml")]);
+    let read = |series: &str| {
+        let chart =
+            format!("<c:chartSpace><c:chart><c:plotArea>{series}</c:plotArea></c:chart></c:chartSpace>");
+        let parts = [
+            ("chart", "chart1.xml", &*chart),
+            ("other", "_rels/chart1.xml.rels", std::str::from_utf8(&drawn).unwrap()),
+            ("other", "shapes.xml", shapes),
+        ];
+        text(DOCX, docx("<w:p/>", &parts))
+    };
+    assert_eq!(read(&series("Sales", "")), "[chart]\n | Sales\n2025 | 10\n2026 | 20\nStrike in May\n");
+    // Also where the values say nothing.
+    assert_eq!(read(""), "Strike in May\n");
+
+    let chart = "<office:document-content><office:body><office:chart><chart:chart><chart:plot-area/><draw:custom-shape>\
+        <text:p>Strike in <text:span>May</text:span></text:p></draw:custom-shape><table:table><table:table-row>\
+        <table:table-cell office:value-type='string'><text:p>North</text:p></table:table-cell></table:table-row>\
+        </table:table></chart:chart></office:chart></office:body></office:document-content>";
+    let content = "<office:document-content><office:body><office:text><text:p><draw:frame><draw:object \
+        xlink:href='./Object 1'/></draw:frame></text:p></office:text></office:body></office:document-content>";
+    let file = zip(&[
+        ("mimetype", ODT.as_bytes()),
+        ("content.xml", content.as_bytes()),
+        ("Object 1/content.xml", chart.as_bytes()),
+    ]);
+    assert_eq!(text(ODT, file), "[chart]\nNorth\nStrike in May\n");
 }

@@ -40,6 +40,28 @@ fn an_old_workbook_is_read_sheet_by_sheet() {
 }
 
 #[test]
+fn a_chart_within_an_old_sheet_is_told() {
+    let stream = |at: usize| {
+        let listed = [&u32::try_from(at).unwrap().to_le_bytes()[..], &[0, 0, 3, 0], b"One"].concat();
+        let globals = [record(0x0809, &[0, 6, 5, 0]), record(0x0085, &listed), record(0x000a, &[])].concat();
+        let chart = [record(0x0809, &[0, 6, 0x20, 0]), record(0x000a, &[])].concat();
+        let number = record(0x0203, &[&[0; 6][..], &1_f64.to_le_bytes()].concat());
+        (
+            globals.len(),
+            [globals, record(0x0809, &[0, 6, 0x10, 0]), number, chart, record(0x000a, &[])].concat(),
+        )
+    };
+    let converted =
+        read("application/vnd.ms-excel", message(&[("/Workbook", &stream(stream(0).0).1)])).unwrap();
+    assert_eq!(converted.text, "[sheet 1: One]\n1: 1\n");
+    assert_eq!(converted.notes, [Note::NotShown { what: "chart", count: 1 }]);
+
+    fn record(id: u16, data: &[u8]) -> Vec<u8> {
+        [&id.to_le_bytes()[..], &u16::try_from(data.len()).unwrap().to_le_bytes(), data].concat()
+    }
+}
+
+#[test]
 fn an_old_letter_is_read_with_its_table() {
     let converted = read("application/msword", office("legacy.doc")).unwrap();
     assert_eq!(
@@ -49,9 +71,117 @@ fn an_old_letter_is_read_with_its_table() {
     );
 }
 
+// [MS-DOC] 2.9.131, 2.9.147, 2.9.149 and 2.9.150: kinds of lists with their levels, and lists.
+#[test]
+fn clauses_and_lists_of_old_letters_are_numbered_and_headings_have_marks() {
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let in_list = |list: u8, level: u8| vec![0x0b, 0x46, list, 0, 0x0a, 0x26, level];
+    let (row, heading) = ([0x16, 0x24, 1, 0x17, 0x24, 1], [0x40, 0x26, 0]);
+    let paragraphs = [
+        ("Term\r", in_list(1, 0)),
+        ("Two years\r", in_list(1, 1)),
+        ("Renewed \x0cby word\r", in_list(1, 1)),
+        ("\x0cScope\r", [&in_list(1, 0)[..], &heading].concat()),
+        ("Water\r", in_list(2, 0)),
+        ("Desk\x07", [&in_list(1, 1)[..], &row[..3]].concat()),
+        ("\x07", row.to_vec()),
+        ("Annex\r", in_list(3, 0)),
+        ("Out\r", in_list(0, 0)),
+    ];
+    let (mut page, mut at, mut end) = (vec![0; 512], 1024, 510);
+    for (index, (text, properties)) in paragraphs.iter().enumerate() {
+        page[4 * index..4 * index + 4].copy_from_slice(&number(at));
+        at += text.len();
+        // In words, behind the number of words or, if that is zero, another one.
+        let words = properties.len().div_ceil(2) + 1;
+        end -= 2 * words + 2;
+        page[end + 1] = u8::try_from(words).unwrap();
+        page[end + 4..end + 4 + properties.len()].copy_from_slice(properties);
+        page[4 * (paragraphs.len() + 1) + 13 * index] = u8::try_from(end / 2).unwrap();
+    }
+    page[4 * paragraphs.len()..4 * paragraphs.len() + 4].copy_from_slice(&number(at));
+    page[511] = u8::try_from(paragraphs.len()).unwrap();
+    let text = paragraphs.map(|(text, _)| text).concat();
+
+    let kind = |id: u8, is_simple: u8| [&[id][..], &[0; 25], &[is_simple, 0]].concat();
+    let level = |format: u8, text: &str| {
+        // Its properties of characters stand before its text.
+        let head = [&[1, 0, 0, 0, format][..], &[0; 19], &[3, 0, 0, 0], &[9; 3]].concat();
+        [head, u16::try_from(text.len()).unwrap().to_le_bytes().to_vec(), wide(text)].concat()
+    };
+    let levels =
+        [level(0, "\0."), level(0, "\0.\u{1}"), level(4, "\u{2})").repeat(7), level(23, "\u{b7}")].concat();
+    let list = |id: u8, levels: u8| [&[id][..], &[0; 11], &[levels, 0, 0, 0]].concat();
+    let starts_at_5 = [&[0xff; 4][..], &[5, 0, 0, 0], &[0x10, 0, 0, 0]].concat();
+    let lists = [number(3).to_vec(), list(7, 0), list(9, 0), list(7, 1), vec![0xff; 8], starts_at_5].concat();
+    let bytes = old_letter_with(
+        [&[], &[(&text, &[])]],
+        [0; 6],
+        &[
+            (13, [number(1024), number(at), number(5)].concat()),
+            (73, [vec![2, 0], kind(7, 0), kind(9, 1)].concat()),
+            // It is no part of what stands before it.
+            (63, levels),
+            (74, lists),
+        ],
+        &page,
+    );
+    assert_eq!(
+        read("application/msword", bytes).unwrap().text,
+        "1. Term\n  1.1 Two years\n  1.2 Renewed\nby word\n\n# 2. Scope\n- Water\n2.1 Desk\n5. Annex\nOut\n"
+    );
+}
+
+/// A record of a drawing or presentation ([MS-ODRAW] 2.2.1).
+fn record(head: u16, id: u16, data: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(data.len()).unwrap();
+    [&head.to_le_bytes(), &id.to_le_bytes(), &len.to_le_bytes()[..], data].concat()
+}
+
+/// A drawing with shapes that draw these words ([MS-ODRAW] 2.3.22.1).
+fn drawing(words: &[&str]) -> Vec<u8> {
+    let shape = |words: &str| {
+        let words = [wide(words), vec![0, 0]].concat();
+        let len = u8::try_from(words.len()).unwrap();
+        let properties =
+            [[0x7f, 0, 1, 0, 0, 0], [0x45, 0x80, 3, 0, 0, 0], [0xc0, 0x80, len, 0, 0, 0]].concat();
+        record(15, 0xf004, &record(0x33, 0xf00b, &[properties, vec![1, 2, 3], words].concat()))
+    };
+    record(15, 0xf002, &words.iter().flat_map(|words| shape(words)).collect::<Vec<u8>>())
+}
+
+#[test]
+fn words_that_shapes_draw_are_read_from_old_letters_and_presentations() {
+    // A byte before a drawing tells those of margins.
+    let drawings =
+        [record(15, 0xf000, &[7; 20]), vec![0], drawing(&["Sale"]), vec![1], drawing(&["DRAFT", "DRAFT"])];
+    let bytes = old_letter_with([&[("Text\r", &[])], &[]], [0; 6], &[(50, drawings.concat())], &[]);
+    assert_eq!(read("application/msword", bytes).unwrap().text, "Text\nSale\n[header: DRAFT]\n");
+
+    let slide = record(15, 1006, &record(15, 1036, &drawing(&["Grand opening"])));
+    let place = record(0, 1011, &[[1, 0, 0, 0], [0; 4], [0; 4], [0, 1, 0, 0], [0; 4]].concat());
+    let document = record(15, 1000, &record(15, 4080, &place));
+    let at = u32::try_from(document.len()).unwrap().to_le_bytes();
+    let list = record(0, 6002, &[[1, 0, 0x10, 0], at].concat());
+    let bytes = message(&[("/PowerPoint Document", &[document, slide, list].concat())]);
+    let converted = read("application/vnd.ms-powerpoint", bytes).unwrap();
+    assert_eq!(converted.text, "[slide 1]\nGrand opening\n");
+}
+
 /// A letter of two pieces, the first of two bytes a character, from runs of text with the properties of their characters,
 /// as [MS-DOC] 2.8.5 and 2.9.33 have them.
 fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
+    old_letter_with(pieces, [0; 6], &[], &[])
+}
+
+/// The same with the lengths of its stories, parts of its tables by their numbers in its head, and page 5, which has the
+/// properties of paragraphs.
+fn old_letter_with(
+    pieces: [&[(&str, &[u8])]; 2],
+    stories: [usize; 6],
+    parts: &[(usize, Vec<u8>)],
+    paragraphs: &[u8],
+) -> Vec<u8> {
     let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
     let mut head = vec![0; 1024];
     head[0..4].copy_from_slice(&[0xec, 0xa5, 0xc1, 0x00]);
@@ -81,6 +211,7 @@ fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
     page[511] = u8::try_from(runs).unwrap();
     head.resize(2048, 0);
     head.extend(page);
+    head.extend(paragraphs);
     let list: Vec<u8> = characters.iter().flat_map(|place| number(*place)).collect();
     let list = [list, places.iter().flat_map(|at| [&[0, 0], &at[..], &[0, 0]].concat()).collect()].concat();
     let tables = [vec![2], number(list.len()).to_vec(), list].concat();
@@ -90,13 +221,48 @@ fn old_letter(pieces: [&[(&str, &[u8])]; 2]) -> Vec<u8> {
         [&[u8::try_from(font.len()).unwrap()], &font[..]].concat()
     };
     let fonts = [vec![2, 0, 0, 0], font("Wingdings"), font("Symbol")].concat();
-    let mut start = 0;
-    for (entry, part) in [(33, &tables), (12, &pages), (15, &fonts)] {
+    head[0x4c..0x64].copy_from_slice(&stories.map(number).concat());
+    let mut table = Vec::new();
+    for (entry, part) in [(33, tables), (12, pages), (15, fonts)].iter().chain(parts) {
         let at = 0x9a + 8 * entry;
-        head[at..at + 8].copy_from_slice(&[number(start), number(part.len())].concat());
-        start += part.len();
+        head[at..at + 8].copy_from_slice(&[number(table.len()), number(part.len())].concat());
+        table.extend(part);
     }
-    message(&[("/WordDocument", &head), ("/1Table", &[tables, pages, fonts].concat())])
+    message(&[("/WordDocument", &head), ("/1Table", &table)])
+}
+
+#[test]
+fn notes_and_comments_of_old_letters_stand_where_the_text_refers_to_them() {
+    let numbers =
+        |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let author = |name: &str| [&[u8::try_from(name.len()).unwrap(), 0], &wide(name)[..]].concat();
+    // Two footnotes, the second of which is referred to by deleted text; a comment, an endnote and a text box.
+    let main = "Rent\u{2} is due\u{5} monthly* and\u{2} paid.\r";
+    let (notes, margins) = ("\u{2} From July.\r\u{2} No.\r\r", "Draft\rPage 1\rPage 1\r\r");
+    let (comments, ends) = ("\u{5}Was the third.\r\r", " See \u{13}REF\u{14}annex\u{15}.\r\r");
+    let before = main.find(" and").unwrap();
+    let text = [&main[before + 5..], notes, margins, comments, ends, "In a box\r\r"].concat();
+    let bytes = old_letter_with(
+        [&[(&main[..before + 4], &[]), ("\u{2}", &[0x00, 0x08, 1])], &[(&text, &[])]],
+        [main.len(), notes.len(), margins.len(), 0, comments.len(), ends.len()],
+        &[
+            (2, [numbers(&[4, 26, 99]), vec![0; 4]].concat()),
+            (3, numbers(&[0, 13, 18, 19])),
+            (4, [numbers(&[12, 99]), vec![0; 20], vec![1, 0], vec![0; 8]].concat()),
+            (5, numbers(&[0, 16, 17])),
+            (11, numbers(&[0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 13, 13, 20, 21])),
+            (36, [author("Ben"), author("Ann Example")].concat()),
+            (46, [numbers(&[21, 99]), vec![0; 2]].concat()),
+            (47, numbers(&[0, 18, 19])),
+        ],
+        &[],
+    );
+    let converted = read("application/msword", bytes).unwrap();
+    assert_eq!(
+        converted.text,
+        "Rent [footnote: From July.] is due [comment by Ann Example: Was the third.] monthly* [endnote: See annex.] and \
+         paid.\nIn a box\n[header: Draft]\n[footer: Page 1]\n"
+    );
 }
 
 #[test]
