@@ -77,7 +77,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
     let mut reader = Reader::new(&document, &mut output);
-    // What belongs to the table of the kinds of lists stands behind it.
+    // The entries of the kinds of lists stand behind their table.
     let kinds = part(KINDS_OF_LISTS).filter(|kinds| !kinds.is_empty());
     let kinds = kinds.and_then(|_| tables.get(place_at(&head, POSITIONS + 8 * KINDS_OF_LISTS)?..));
     reader.numbering = lists::read(kinds.unwrap_or_default(), part(LISTS).unwrap_or_default());
@@ -119,7 +119,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
 /// The words that shapes in the margins draw, and those of shapes in the text ([MS-DOC] 2.9.172).
 fn drawn(drawings: &[u8], clock: Clock) -> Result<(Vec<String>, Vec<String>), ConvertError> {
     let (mut margins, mut text) = (Vec::new(), Vec::new());
-    // What the drawings share comes first; a byte before each one says where it stands.
+    // The part that the drawings share comes first; a byte before each drawing says where it stands.
     let shared = record(drawings).map_or(0, |shared| 8 + shared.data.len());
     let mut rest = drawings.get(shared..).unwrap_or_default();
     while let Some((place, drawing)) =

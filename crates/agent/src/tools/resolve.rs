@@ -95,6 +95,6 @@ impl Toolbox {
     }
 }
 
-/// What stands between a name and its channel where a server cut a call of gpt-oss too late (openai.md D 69).
+/// The mark between a name and its channel, where a server cut a call of gpt-oss too late (openai.md D 69).
 const CHANNEL: &str = "<|channel|>";
 const PREFIXES: &[&str] = &["functions.", "default_api.", "default_api:", "tools."];
