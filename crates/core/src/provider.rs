@@ -29,6 +29,8 @@ pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderErr
 ///
 /// Provider authors implement this trait; users hold a [`ModelHandle`]. There is a single call,
 /// [`stream`](Self::stream). Streaming on the wire is an option of the request.
+///
+/// A run does not catch panics of a provider: they reach whoever polls the run.
 pub trait LlmProvider: Send + Sync + 'static {
     /// The registry name of the provider and its id of the model, `provider/model`.
     fn model_id(&self) -> &str;

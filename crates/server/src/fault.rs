@@ -99,6 +99,12 @@ impl Fault {
         Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", message)
     }
 
+    /// A request whose caller the program around the server does not know, where it alone is asked.
+    pub(crate) fn unknown_caller() -> Self {
+        let message = "the caller of this request is not accepted";
+        Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", message)
+    }
+
     /// A token that does not count.
     #[cfg(feature = "jwt")]
     pub(crate) fn bad_token(message: &'static str) -> Self {

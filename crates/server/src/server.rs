@@ -108,6 +108,20 @@ impl Server {
     ///
     /// It may go by a cookie, or by what a proxy adds: a request that changes something and has no key is refused if it comes
     /// from a page of another origin, unless that [may ask](Self::allow_origin). A key that a proxy adds counts as the caller's.
+    ///
+    /// ```
+    /// use attache_server::Principal;
+    /// # use attache_server::Server;
+    /// use http::HeaderMap;
+    ///
+    /// # fn example(server: Server) {
+    /// let server = server.authenticate(|headers: HeaderMap| async move {
+    ///     let user = headers.get("x-user")?.to_str().ok()?;
+    ///     Some(Principal::new(user))
+    /// });
+    /// # let _ = server;
+    /// # }
+    /// ```
     pub fn authenticate<F, W>(mut self, who: F) -> Self
     where
         F: Fn(HeaderMap) -> W + Send + Sync + 'static,

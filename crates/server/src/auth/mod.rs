@@ -49,11 +49,16 @@ const LOCAL: &str = "local";
 impl Auth {
     /// True if it asks nobody for anything, so that this machine alone may ask.
     pub(crate) fn is_local(&self) -> bool {
+        self.hook.is_none() && self.asks_for_nothing()
+    }
+
+    /// True if there are neither keys nor an issuer.
+    fn asks_for_nothing(&self) -> bool {
         #[cfg(feature = "jwt")]
         let has_issuer = self.jwt.is_some();
         #[cfg(not(feature = "jwt"))]
         let has_issuer = false;
-        !self.keys.asks() && self.hook.is_none() && !has_issuer
+        !self.keys.asks() && !has_issuer
     }
 
     /// The one who asks: by a key, by a token, or as the program around the server knows.
@@ -80,6 +85,7 @@ impl Auth {
         let refused = Fault::unauthenticated(given.is_some());
         match &self.hook {
             Some(hook) => {
+                let refused = if self.asks_for_nothing() { Fault::unknown_caller() } else { refused };
                 let principal = hook(headers.clone()).await.ok_or(refused)?;
                 Ok(Admitted { principal, by_browser: given.is_none() })
             }

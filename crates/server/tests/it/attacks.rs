@@ -233,13 +233,14 @@ async fn json_that_nests_without_end_is_refused_everywhere() {
 async fn a_handler_that_panics_is_a_failure_in_the_words_of_its_dialect() {
     let server = Server::new("papers", sessions(Agent::builder(Stage::new([]))));
     let server = server.authenticate(|headers| async move {
-        assert!(headers.get("x-user").is_none_or(|user| user != "panic"), "a program's own mistake");
-        Some(Principal::new("ann"))
+        let user = headers.get("x-user")?.to_str().ok()?.to_owned();
+        assert!(user != "panic", "a program's own mistake");
+        (user == "ann").then(|| Principal::new("ann"))
     });
     let address = listening(server).await;
     let ask = async |path: &str, user: &str| {
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-User: {user}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-User: {user}\r\nAuthorization: Bearer none\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
         );
         raw(address, head.as_bytes()).await
     };
@@ -253,6 +254,12 @@ async fn a_handler_that_panics_is_a_failure_in_the_words_of_its_dialect() {
     assert!(told.starts_with("HTTP/1.1 500"), "{told}");
     assert_eq!((&body(&told)["type"], &body(&told)["error"]["type"]), (&json!("error"), &json!("api_error")));
     assert!(ask("/v1/chat/completions", "ann").await.starts_with("HTTP/1.1 400"), "the server lives");
+    // There are no keys of which one could be wrong.
+    let told = ask("/v1/chat/completions", "bob").await;
+    assert!(
+        told.starts_with("HTTP/1.1 401") && told.contains("not accepted") && !told.contains("API key"),
+        "{told}"
+    );
 }
 
 /// A canary of each principal, in everything that it may have.

@@ -347,6 +347,10 @@ async fn drive(
             EventKind::Finished(end) => {
                 let outcome = end.as_deref().unwrap_or_else(|error| error.partial());
                 gather(outcome.documents(), documents);
+                // Calls beside each other end in any order; the conversation has their results in that of the calls.
+                let told: Vec<_> = outcome.messages.iter().flat_map(|message| message.documents()).collect();
+                let place = |document: &Document| told.iter().position(|known| known.id() == document.id());
+                documents.sort_by_key(|document| place(document).unwrap_or(usize::MAX));
                 return end.map(|outcome| *outcome);
             }
             _ => {}

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{
-    Agent, Decision, MemorySessions, ObservedRun, Observer, RunObserver, Sessions, ToolCallObserver,
-    ToolCallStart, decide, tool_fn,
+    Agent, Decision, MemorySessions, NoArguments, ObservedRun, Observer, RunObserver, Sessions,
+    ToolCallObserver, ToolCallStart, decide, tool_fn,
 };
 use attache_core::fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_core::tool::Deferred;
-use attache_core::{Approval, BoxFuture, Document, ErrorKind, Message, ToolError, ToolReturn, UserPart};
+use attache_core::{
+    Approval, BoxFuture, Document, Effect, ErrorKind, Message, ToolError, ToolReturn, UserPart,
+};
 use attache_mcp::{McpAgent, McpEndpoint, McpEra, McpServeLimits, McpServer, McpService};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
@@ -73,6 +75,38 @@ async fn documents_beyond_those_of_a_result_are_told() {
     let service = service(Agent::builder(model).tool(scans).build().unwrap()).with_limits(limits);
     let result = Client::new(service, json!({})).await.call("ask", json!({"question": "Scan."})).await;
     assert!(result.to_string().contains("[1 document is left out: a result holds 2]"), "{result}");
+}
+
+#[tokio::test]
+async fn documents_of_calls_beside_each_other_come_in_the_order_of_the_calls() {
+    let second = Arc::new(tokio::sync::Notify::new());
+    let (waits, tells) = (Arc::clone(&second), second);
+    let slow = tool_fn("slow", "Scans", move |_: NoArguments| {
+        let waits = Arc::clone(&waits);
+        async move {
+            waits.notified().await;
+            Ok::<_, ToolError>(Document::new(PNG).with_file_name("first.png"))
+        }
+    });
+    let fast = tool_fn("fast", "Scans", move |_: NoArguments| {
+        let tells = Arc::clone(&tells);
+        async move {
+            tells.notify_one();
+            Ok::<_, ToolError>(Document::new([PNG, b"."].concat()).with_file_name("second.png"))
+        }
+    });
+    let turn = Turn::call("slow", "{}").and_call("fast", "{}");
+    let model = ScriptedModel::new([turn, Turn::text("There.")]).unverified();
+
+    let agent = Agent::builder(model)
+        .tool(slow.with_effect(Effect::Read))
+        .tool(fast.with_effect(Effect::Read))
+        .build()
+        .unwrap();
+    let result = Client::new(service(agent), json!({})).await.call("ask", json!({"question": "Scan."})).await;
+    let documents = result["structuredContent"]["documents"].as_array().unwrap();
+    let names: Vec<_> = documents.iter().map(|document| &document["name"]).collect();
+    assert_eq!(names, ["first.png", "second.png"]);
 }
 
 /// A fetcher that has a plan at each address of a server, and nothing else.
