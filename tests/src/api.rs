@@ -6,8 +6,8 @@ use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
 use attache_conformance::{
-    Violation, validate_chat, validate_cohere, validate_converse, validate_gemini, validate_messages,
-    validate_ollama, validate_responses,
+    Rules, Violation, validate_chat, validate_cohere, validate_converse, validate_gemini,
+    validate_messages_with, validate_ollama, validate_responses,
 };
 use attache_core::capability::Matrix;
 use attache_core::settings::Unsupported;
@@ -333,7 +333,11 @@ impl Api {
         match self {
             Self::OpenAi => validate_responses(body),
             Self::OpenAiChat => validate_chat(body),
-            Self::Anthropic => validate_messages(body),
+            // Codecs send that flag with the member that needs it.
+            Self::Anthropic => validate_messages_with(
+                body,
+                &Rules::new().with_anthropic_betas(["thinking-binding-controls-2026-08-01"]),
+            ),
             Self::Gemini => validate_gemini(model, body),
             Self::Bedrock => validate_converse(model, body),
             Self::Cohere => validate_cohere(body),

@@ -85,10 +85,11 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     for note in stories.notes {
         reader.read(at..note.at)?;
         at = note.at;
-        if let Some(text) = document.aside(note.text, reader.flow.output)?
-            && reader.is_shown(at)
+        if reader.is_shown(at)
+            && let Some(text) = document.aside(note.text, reader.flow.output)?
         {
             reader.cell.push_str(&format!(" [{}: {text}]", note.kind));
+            reader.stay_within_room();
         }
     }
     reader.read(at..stories.main)?;
@@ -100,8 +101,12 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     let mut shown = Vec::new();
     let (of_margins, of_text) = drawn(part(DRAWINGS).unwrap_or_default(), clock)?;
     of_text.iter().for_each(|words| output.line(words));
-    of_margins.iter().for_each(|words| output.margin("header", words, &mut shown));
+    for words in &of_margins {
+        clock.check()?;
+        output.margin("header", words, &mut shown);
+    }
     for (kind, text) in stories.margins {
+        clock.check()?;
         if let Some(text) = document.aside(text, &mut output)? {
             output.margin(kind, &text, &mut shown);
         }
@@ -256,6 +261,7 @@ impl<'o> Reader<'o> {
                 let Some(unit) = unit(bytes, at, piece.narrow) else { break };
                 if unit < 0x20 {
                     self.text(bytes.get(from..at).unwrap_or_default(), start + from, piece.narrow);
+                    document.clock.check()?;
                     self.mark(unit, start + at, width);
                     from = at + width;
                 }
@@ -330,6 +336,7 @@ impl<'o> Reader<'o> {
             }
             (bytes, at) = (rest, at + run.len());
         }
+        self.stay_within_room();
     }
 
     /// A character of so many bytes that is none of the text, at a byte.
@@ -430,6 +437,13 @@ impl<'o> Reader<'o> {
         self.flow.close_cell();
     }
 
+    /// Writes text that is too long anyway before it grows, as that of a cell does.
+    fn stay_within_room(&mut self) {
+        if self.cell.len() > self.flow.output.room() {
+            self.write();
+        }
+    }
+
     /// Writes the text since the last mark. Fields that go on do so in an empty one.
     fn write(&mut self) {
         self.flow.text(&std::mem::take(&mut self.cell));
@@ -443,6 +457,7 @@ impl<'o> Reader<'o> {
             self.number(&number);
             self.cell.push('\n');
             self.start = self.cell.len();
+            self.stay_within_room();
             return;
         }
         if self.table {

@@ -52,7 +52,8 @@ enum Of {
     Sizes,
 }
 
-/// Writes a chart as a table: its titles, and a row for each category with the values of all series.
+/// Writes a chart as a table: its titles, and a row for each category with the values of all series; then the texts of shapes
+/// that are drawn into it.
 ///
 /// # Errors
 /// The time is over.

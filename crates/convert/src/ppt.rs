@@ -160,6 +160,8 @@ fn listed(document: &Record<'_>, instance: u16, clock: Clock) -> Result<Vec<List
 
 fn text(record: &Record<'_>) -> Option<String> {
     match record.id {
+        // Its content is read as records.
+        _ if record.holds_records => None,
         WIDE_TEXT => Some(wide(record.data)),
         NARROW_TEXT => Some(narrow(record.data)),
         _ => None,

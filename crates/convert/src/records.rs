@@ -13,7 +13,7 @@ const SHAPE_PROPERTIES: u16 = 0xf00b;
 pub(crate) struct Record<'b> {
     pub(crate) id: u16,
     pub(crate) instance: u16,
-    holds_records: bool,
+    pub(crate) holds_records: bool,
     pub(crate) data: &'b [u8],
 }
 
@@ -68,7 +68,8 @@ fn is_hidden_shape(shape: &Record<'_>) -> bool {
 /// The words that a shape with these properties draws, such as a watermark ([MS-ODRAW] 2.3.22.1).
 pub(crate) fn drawn_words(properties: &Record<'_>) -> Option<String> {
     const WORDS: u16 = 0x00c0;
-    if properties.id != SHAPE_PROPERTIES {
+    // What holds others is read again as they are, so that it would be told over and over.
+    if properties.id != SHAPE_PROPERTIES || properties.holds_records {
         return None;
     }
     // Values that do not fit stand behind all properties, in the same order.

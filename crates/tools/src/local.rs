@@ -17,6 +17,7 @@ use attache_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+#[cfg(feature = "files")]
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -33,6 +34,7 @@ pub(crate) struct Local {
 pub(crate) struct Call {
     pub(crate) stop: Stop,
     store_id: Option<String>,
+    #[cfg(feature = "files")]
     runtime: Option<Handle>,
 }
 
@@ -64,7 +66,7 @@ impl Call {
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<(AtomicBool, Notify)>);
 
-// The tools whose work is short do not ask.
+// Tools whose work is short do not look.
 #[cfg(feature = "files")]
 impl Stop {
     pub(crate) fn is_set(&self) -> bool {
@@ -130,8 +132,12 @@ impl Tool for Local {
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let work = Arc::clone(&self.work);
         Box::pin(async move {
-            let runtime = Handle::try_current().ok();
-            let call = Call { stop: Stop::default(), store_id: context.store_id, runtime };
+            let call = Call {
+                stop: Stop::default(),
+                store_id: context.store_id,
+                #[cfg(feature = "files")]
+                runtime: Handle::try_current().ok(),
+            };
             let _stop = StopOnDrop(call.stop.clone());
             let done = on_thread("attache-tool", move || work(arguments, &call)).await;
             done.map_err(|error| ToolError::new("the tool failed").with_source(error))?

@@ -70,7 +70,7 @@ impl Driver {
         if landing {
             match budget.account.reserve(call) {
                 Ok(held) => budget.held = Some(held),
-                // A run that has done something has its last answer; one whose input alone is too much begins with none.
+                // A run that has done something has its last answer. One whose first input alone is too much makes no call.
                 Err(reason) if bound.is_some() || self.run.steps() == 0 => return Some(reason),
                 Err(_) => {}
             }

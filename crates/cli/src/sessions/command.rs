@@ -129,7 +129,7 @@ fn listed(sessions: &[SessionInfo], as_json: bool) -> Exit {
 
 /// A line for each session.
 pub(crate) fn table(sessions: &[SessionInfo]) -> Table {
-    let mut table = Table::new(["session", "used", "questions", "began with"]);
+    let mut table = Table::new(["session", "asked", "questions", "began with"]);
     for info in sessions {
         let cells = [info.id.to_string(), ago(info.updated), info.runs.to_string(), short(&info.title, 60)];
         table.row(cells);

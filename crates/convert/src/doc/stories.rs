@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::fields::{place_at, u16_at, wide};
+use crate::output::marker_name;
 
 /// Where the lengths of the stories stand in the head of a document, and the stories.
 const LENGTHS: usize = 0x4c;
@@ -12,6 +13,8 @@ const MARGINS: usize = 2;
 const COMMENTS: usize = 4;
 const ENDNOTES: usize = 5;
 const BOXES: usize = 6;
+/// A length between those of the stories that means nothing.
+const NONE: usize = 3;
 
 /// The parts that say where notes are referred to and begin, with the length of an entry of the former.
 const NOTES: [(&str, usize, usize, usize); 3] =
@@ -26,9 +29,8 @@ const AUTHOR: usize = 20;
 const SEPARATORS: usize = 6;
 const SECTION: [&str; 6] = ["header", "header", "footer", "footer", "header", "footer"];
 
-/// Notes of one kind that are told apart, and margins and authors that are read.
+/// Notes of one kind that are told apart, margins alike, and authors that are read.
 const MAX_NOTES: usize = 20_000;
-const MAX_MARGINS: usize = 600;
 const MAX_AUTHORS: usize = 1_000;
 
 /// A footnote, endnote or comment.
@@ -55,7 +57,8 @@ impl Stories {
     /// Reads the lengths of the stories in a head, and the parts that say more.
     pub(super) fn read<'a>(head: &[u8], part: impl Fn(usize) -> &'a [u8]) -> Self {
         let start = |story: usize| {
-            (0..story).filter_map(|story| place_at(head, LENGTHS + 4 * story)).fold(0, usize::saturating_add)
+            let before = (0..story).filter(|story| *story != NONE);
+            before.filter_map(|story| place_at(head, LENGTHS + 4 * story)).fold(0, usize::saturating_add)
         };
         let main = start(FOOTNOTES);
         if main == 0 {
@@ -69,7 +72,8 @@ impl Stories {
             let texts = parts(part(references + 1), &story);
             let references = part(references);
             let count = references.len().saturating_sub(4) / (4 + entry);
-            if count == 0 || count > MAX_NOTES || texts.len() < count {
+            // A last text belongs to no note.
+            if count == 0 || count > MAX_NOTES || !(count..=count + 1).contains(&texts.len()) {
                 rest.push(story);
                 continue;
             }
@@ -88,7 +92,8 @@ impl Stories {
             rest.push(story);
         }
         let kinds = SECTION.into_iter().cycle();
-        let margins = kinds.zip(margins.into_iter().skip(SEPARATORS)).take(MAX_MARGINS).collect();
+        let margins = kinds.zip(margins.into_iter().skip(SEPARATORS));
+        let margins = margins.filter(|(_, text)| !text.is_empty()).collect();
         rest.push(start(BOXES)..usize::MAX);
         rest.sort_by_key(|story| story.start);
         Self { main, notes, margins, rest }
@@ -114,7 +119,7 @@ fn authors(list: &[u8]) -> Vec<String> {
     let mut at = 0;
     while let Some(len) = u16_at(list, at).map(usize::from).filter(|_| authors.len() < MAX_AUTHORS) {
         let end = at + 2 + 2 * len;
-        authors.push(list.get(at + 2..end).map(wide).unwrap_or_default());
+        authors.push(list.get(at + 2..end).map(|name| marker_name(&wide(name))).unwrap_or_default());
         at = end;
     }
     authors

@@ -181,7 +181,7 @@ impl Numbering {
             return "-".to_owned();
         }
         let mut label = String::new();
-        let mut characters = this.text.chars().peekable();
+        let mut characters = this.text.chars().take(4 * MAX_LABEL).peekable();
         while let Some(c) = characters.next() {
             let digit = (c == '%').then(|| characters.peek().and_then(|c| c.to_digit(10))).flatten();
             match digit.and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1)) {

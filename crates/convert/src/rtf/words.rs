@@ -173,7 +173,8 @@ pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i
             if word == "cpg" {
                 font.code_page = value.and_then(Charset::of_code_page);
             } else {
-                font.charset = value.unwrap_or(1);
+                // A font may be defined again.
+                *font = Font { charset: value.unwrap_or(1), code_page: None, name: String::new() };
             }
         }
         "ansicpg" => {

@@ -20,7 +20,9 @@ const FOUND: usize = 300;
 /// The maximum number of lines that a search shows, and the maximum number of files that it looks into.
 const MAX_FOUND: usize = 100;
 const MAX_FILES: usize = 20_000;
-/// The time after which a search says what it has found so far.
+/// The lines of a document between two looks whether the time is over.
+const LINES: usize = 1_024;
+/// The time after which a search begins no other file, and says what it has found so far.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The lines in which something was found.
@@ -34,6 +36,9 @@ pub(super) struct Found {
     /// Files that hold no text, such as images, or of which no converter makes one.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) files_without_text: u64,
+    /// Documents with pages that hold no text, such as scans.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) files_partly_without_text: u64,
     /// Files that could not be read.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) unreadable_files: u64,
@@ -103,15 +108,21 @@ impl Search<'_> {
 
     /// Looks through the text of a document. False if nothing more is looked for.
     fn reading(&mut self, path: &str, reading: &Reading) -> bool {
+        self.found.is_cut |= reading.unit_count() > reading.units_held();
+        self.found.files_partly_without_text += u64::from(reading.is_partly_without_text());
         for number in 1..=reading.line_count() {
+            if number.is_multiple_of(LINES) && self.is_over() {
+                self.found.is_cut = true;
+                return false;
+            }
             let line = reading.line(number);
-            let unit = reading.unit_at(line.start);
             let text = reading.piece(line.clone()).trim_end_matches(['\n', '\r']);
-            // The mark of a page is no part of it.
-            if text.starts_with('[') && unit.is_some_and(|unit| reading.unit(unit).start == line.start) {
+            let at = || Some(format!("{} {}", reading.unit_name(false)?, reading.unit_at(line.start)?));
+            // The mark of a page is no part of it; that of a sheet may have its name.
+            let is_mark = || at().is_some_and(|at| text.strip_prefix('[') == Some(&*(at + "]")));
+            if text.starts_with('[') && is_mark() {
                 continue;
             }
-            let at = || Some(format!("{} {}", reading.unit_name(false)?, unit?));
             if !self.look(path, None, at, text) {
                 return false;
             }
@@ -156,18 +167,18 @@ impl Folders {
     }
 
     /// The text that a converter makes of a file, if one does.
-    fn text_of(&self, path: &str, call: &Call) -> Option<Arc<Reading>> {
+    fn text_of(&self, path: &str, call: &Call) -> Result<Option<Arc<Reading>>, FileError> {
         if self.texts.are_none() {
-            return None;
+            return Ok(None);
         }
-        let (_, file, size) = self.open_listed(path).ok()?;
+        let (_, file, size) = self.open_listed(path)?;
         let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
         let stamp = changed.map(|changed| (size, changed.into_std()));
         if let Some(known) = stamp.and_then(|stamp| self.texts.known(path, stamp)) {
-            return known;
+            return Ok(known);
         }
-        let bytes = self.read_whole(path, file, size).ok()?;
-        self.texts.make(path, bytes.into(), stamp, call)
+        let bytes = self.read_whole(path, file, size)?;
+        Ok(self.texts.make(path, bytes.into(), stamp, call))
     }
 
     /// False if nothing more is looked for.
@@ -178,15 +189,16 @@ impl Folders {
         };
         // Mail and RTF are text as well, of which a converter makes a better one.
         let is_document = self.texts.convert_by_name(path);
-        if is_document && let Some(reading) = self.text_of(path, search.call) {
+        if is_document && let Ok(Some(reading)) = self.text_of(path, search.call) {
             return search.reading(path, &reading);
         }
         match Lines::of(file, SEARCHED) {
             Ok(Some(lines)) => return search.lines(path, lines),
             Ok(None) if is_document => search.found.files_without_text += 1,
             Ok(None) => match self.text_of(path, search.call) {
-                Some(reading) => return search.reading(path, &reading),
-                None => search.found.files_without_text += 1,
+                Ok(Some(reading)) => return search.reading(path, &reading),
+                Ok(None) => search.found.files_without_text += 1,
+                Err(_) => search.found.unreadable_files += 1,
             },
             Err(_) => search.found.unreadable_files += 1,
         }

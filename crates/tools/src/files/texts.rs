@@ -12,7 +12,7 @@ use super::lines::SEARCHED;
 use crate::local::Call;
 use crate::read_document::Reading;
 
-/// The maximum number of bytes of text that are kept; a longer text is kept alone.
+/// The maximum number of bytes of texts and of the places of their lines that are kept; a longer text is kept alone.
 const MAX_BYTES: usize = 64 << 20;
 /// The maximum number of files whose texts are kept.
 const MAX_FILES: usize = 5_000;
@@ -74,11 +74,14 @@ impl Texts {
         let media_type = document.media_type();
         let made = match self.converter(media_type) {
             None => None,
-            // One that was given up is made by the next search.
-            Some(converter) => call
-                .wait(converter.convert(&document, bytes))?
-                .ok()
-                .map(|converted| Arc::new(Reading::converted(converted, media_type.essence(), SEARCHED))),
+            // One that was given up, or found no room or time, is made by the next search.
+            Some(converter) => match call.wait(converter.convert(&document, bytes))? {
+                Ok(converted) => {
+                    Some(Arc::new(Reading::converted(converted, media_type.essence(), SEARCHED)))
+                }
+                Err(error) if error.is_retryable() => return None,
+                Err(_) => None,
+            },
         };
         if let Some(stamp) = stamp {
             self.keep(path, stamp, made.clone());
@@ -87,7 +90,9 @@ impl Texts {
     }
 
     fn keep(&self, path: &str, stamp: Stamp, text: Option<Arc<Reading>>) {
-        let length = |text: &Option<Arc<Reading>>| text.as_ref().map_or(0, |text| text.text.len());
+        let length = |text: &Option<Arc<Reading>>| {
+            text.as_ref().map_or(0, |text| text.text.len() + 8 * text.line_count())
+        };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + length(&text) > MAX_BYTES || kept.files.len() >= MAX_FILES {
             *kept = Kept::default();

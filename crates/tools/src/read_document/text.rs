@@ -66,17 +66,17 @@ impl Reading {
     }
 
     /// The number of units of the document; 0 if it has none.
-    pub(super) fn unit_count(&self) -> usize {
+    pub(crate) fn unit_count(&self) -> usize {
         self.units.as_ref().map_or(0, |units| units.total)
     }
 
     /// The number of them, from the first, that are in the text.
-    pub(super) fn units_held(&self) -> usize {
+    pub(crate) fn units_held(&self) -> usize {
         self.units.as_ref().map_or(0, |units| units.starts.len())
     }
 
     /// The place of a unit in the text, in bytes; none if it is not there. The text before the first belongs to it.
-    pub(crate) fn unit(&self, number: usize) -> Range<usize> {
+    pub(super) fn unit(&self, number: usize) -> Range<usize> {
         let end = self.text.len();
         let Some(Divided { starts, .. }) = &self.units else { return end..end };
         match number.checked_sub(1).filter(|at| *at < starts.len()) {
@@ -90,6 +90,12 @@ impl Reading {
     pub(crate) fn unit_at(&self, byte: usize) -> Option<usize> {
         let starts = &self.units.as_ref()?.starts;
         Some(starts.partition_point(|start| *start <= byte).max(1))
+    }
+
+    /// True if some of its units hold no text, or images whose words it has not.
+    #[cfg(feature = "files")]
+    pub(crate) fn is_partly_without_text(&self) -> bool {
+        !(self.without_text.is_empty() && self.covered.is_empty())
     }
 
     /// True if a unit is in the text and holds anything but markers.

@@ -19,6 +19,7 @@ use super::{call, json};
 #[derive(Clone, Default)]
 struct Pages {
     made: Arc<AtomicUsize>,
+    is_busy_first: bool,
 }
 
 impl Converter for Pages {
@@ -31,7 +32,10 @@ impl Converter for Pages {
         document: &'a Document,
         bytes: Bytes,
     ) -> BoxFuture<'a, Result<ConvertedText, ConverterError>> {
-        self.made.fetch_add(1, Ordering::SeqCst);
+        let made = self.made.fetch_add(1, Ordering::SeqCst);
+        if self.is_busy_first && made == 0 {
+            return Box::pin(async { Err(ConverterError::new(ConverterErrorKind::Busy, "not now")) });
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Box::pin(async move {
             if document.media_type().essence() == "message/rfc822" {
@@ -83,6 +87,19 @@ async fn words_are_found_on_the_pages_of_documents_each_converted_once() {
     assert_eq!(search("950").await["matches"][0]["at"], "page 2");
     assert_eq!(search("900").await["matches"], json!([]), "the text is that of the file as it is");
     assert_eq!(made.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn names_of_sheets_are_found_and_a_converter_without_room_is_asked_again() {
+    let kept = tempfile::tempdir().unwrap();
+    fs::write(kept.path().join("plan.pdf"), "%PDF-1.7\n[sheet 1: Budget]\nrent\n").unwrap();
+    let pages = Pages { is_busy_first: true, ..Pages::default() };
+    let folders = Folders::open([kept.path()], FileFilter::new()).unwrap().with_converter(pages);
+    let tools = file_tools(folders);
+    let search = async |query: &str| json(&tools, "search_files", json!({ "query": query })).await;
+    assert_eq!(search("rent").await, json!({"matches": [], "filesWithoutText": 1}));
+    assert_eq!(search("rent").await["matches"][0]["at"], "page 2");
+    assert_eq!(search("Budget").await["matches"][0]["text"], "[sheet 1: Budget]");
 }
 
 #[tokio::test]

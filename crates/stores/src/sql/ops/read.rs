@@ -14,8 +14,8 @@ macro_rules! infos {
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
           ORDER BY r.run DESC LIMIT 1), s.kept_until, s.leased_until, s.forked_from, s.forked_at, \
-         COALESCE((SELECT r.began FROM attache_run r WHERE r.session = s.id AND r.began > s.created \
-          ORDER BY r.run DESC LIMIT 1), s.created) AS updated FROM attache_session s "
+         COALESCE((SELECT CASE WHEN r.began > s.created THEN r.began END FROM attache_run r \
+          WHERE r.session = s.id ORDER BY r.run DESC LIMIT 1), s.created) AS updated FROM attache_session s "
     };
 }
 pub(super) use infos;
