@@ -68,7 +68,7 @@ fn is_hidden_shape(shape: &Record<'_>) -> bool {
 /// The words that a shape with these properties draws, such as a watermark ([MS-ODRAW] 2.3.22.1).
 pub(crate) fn drawn_words(properties: &Record<'_>) -> Option<String> {
     const WORDS: u16 = 0x00c0;
-    // What holds others is read again as they are, so that it would be told over and over.
+    // The content of a record that holds others is read as records, too: its words would be told over and over.
     if properties.id != SHAPE_PROPERTIES || properties.holds_records {
         return None;
     }
