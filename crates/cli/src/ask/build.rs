@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, AgentBuilder};
-use attache_convert::DocumentConverter;
 use attache_core::DocumentStore;
 use attache_documents::RouteOptions;
 use attache_models::Registry;
@@ -118,7 +117,7 @@ pub(crate) fn build_plain(wanted: &Wanted<'_>, registry: &Registry) -> Result<Ag
 fn reading(wanted: &Wanted<'_>, registry: &Registry) -> Result<AgentBuilder, SetupError> {
     let mut agent = Agent::builder(registry.model(wanted.name)?)
         .routing(routing())
-        .converter(DocumentConverter::default());
+        .converter(attache_convert::DocumentConverter::default());
     agent = wanted.config.said.limited(agent);
     if let Some(documents) = &wanted.documents {
         agent = agent.store(Arc::clone(documents));
@@ -165,8 +164,8 @@ pub(crate) async fn folders(
     let filter = filter().map_err(|error| SetupError::new(error.to_string()))?;
     let max = opened.max_file_bytes;
     let work = move || {
-        let folders = Folders::open(named, filter).map_err(|error| error.to_string())?;
-        let folders = folders.with_max_file_bytes(max).with_converter(DocumentConverter::default());
+        let folders =
+            Folders::open(named, filter).map_err(|error| error.to_string())?.with_max_file_bytes(max);
         let listing = folders.list(None).map_err(|error| error.to_string())?;
         match nothing_to_read(&listing, max) {
             Some(problem) if is_named => Err(problem),

@@ -8,7 +8,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use attache_convert::DocumentConverter;
 use attache_tools::{FileFilter, Folders};
 
 use crate::model_by_name::SetupError;
@@ -51,8 +50,7 @@ pub(super) async fn folders(data: &Path) -> Result<Arc<Folders>, SetupError> {
         write(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         // The folder around may be one of git's that leaves everything out.
         let filter = FileFilter::new().with_ignore_files(false);
-        let folders = Folders::open([&folder], filter).map_err(|error| error.to_string())?;
-        Ok::<_, String>(Arc::new(folders.with_converter(DocumentConverter::default())))
+        Folders::open([&folder], filter).map(Arc::new).map_err(|error| error.to_string())
     };
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| SetupError::new(error.to_string()))?;
     done.map_err(SetupError::new)

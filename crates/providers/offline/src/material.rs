@@ -123,27 +123,7 @@ impl Material {
         if !beside.trim().is_empty() {
             material.text(beside, "your message", SourceKind::Message, "", None);
         }
-        material.leave_out_excerpts();
         Ok(material)
-    }
-
-    /// Leaves out what a search showed of a file that was read since: the file says on which page it stands.
-    fn leave_out_excerpts(&mut self) {
-        let holds = |whole: &Source, part: &Source| {
-            let is_there =
-                |text: &str| whole.pieces.passages.iter().any(|passage| passage.text.contains(text));
-            whole.pieces.passages.len() > part.pieces.passages.len()
-                && part.pieces.passages.iter().all(|passage| is_there(passage.text.trim_matches('…')))
-        };
-        let mut places = (0..self.sources.len()).map(|at| {
-            let Some(part) = self.sources.get(at) else { return true };
-            let of_file = |whole: &Source| whole.kind == SourceKind::File && whole.name == part.name;
-            !(part.kind == SourceKind::File
-                && self.sources.iter().any(|whole| of_file(whole) && holds(whole, part)))
-        });
-        let kept: Vec<bool> = places.by_ref().collect();
-        let mut kept = kept.into_iter();
-        self.sources.retain(|_| kept.next().unwrap_or(true));
     }
 
     fn call(&mut self, call: &ToolCall, tools: &ToolSet, origins: &mut HashMap<String, Origin>) {
