@@ -333,11 +333,12 @@ impl Api {
         match self {
             Self::OpenAi => validate_responses(body),
             Self::OpenAiChat => validate_chat(body),
-            // Codecs send that flag with the member that needs it.
-            Self::Anthropic => validate_messages_with(
-                body,
-                &Rules::new().with_anthropic_betas(["thinking-binding-controls-2026-08-01"]),
-            ),
+            Self::Anthropic => {
+                // The codec sends that flag with the member that needs it, and no other one.
+                let binding = body.pointer("/thinking/block_binding");
+                let flag = binding.map(|_| "thinking-binding-controls-2026-08-01");
+                validate_messages_with(body, &Rules::new().with_anthropic_betas(flag))
+            }
             Self::Gemini => validate_gemini(model, body),
             Self::Bedrock => validate_converse(model, body),
             Self::Cohere => validate_cohere(body),

@@ -14,6 +14,9 @@ use crate::error::{Result, configuration};
 const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 const TOKEN_VARIABLE: &str = "ANTHROPIC_AUTH_TOKEN";
 
+/// The public API.
+const OWN: &str = "https://api.anthropic.com";
+
 /// A platform, as far as addresses and credentials go. (anthropic.md 1, 13)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
@@ -38,10 +41,18 @@ impl Platform {
         }
     }
 
+    /// True if a base URL, or none, leads to the platform itself and to no other server.
+    pub(crate) fn is_own(&self, base: Option<&str>) -> bool {
+        base.is_none_or(|base| {
+            let base = base.trim_end_matches('/');
+            *self == Self::Anthropic && base.strip_suffix("/v1").unwrap_or(base) == OWN
+        })
+    }
+
     /// The address of a path below the version of the API.
     pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String> {
         let own = match self {
-            Self::Anthropic => "https://api.anthropic.com".to_owned(),
+            Self::Anthropic => OWN.to_owned(),
             Self::Vertex { location, .. } => vertex_host(location),
         };
         let base = base.unwrap_or(&own);

@@ -164,7 +164,7 @@ impl MessagesCodec {
         let is_asked =
             || self.betas.iter().flat_map(|flags| flags.split(',')).any(|flag| flag.trim() == BINDING_BETA);
         self.capabilities.reasoning_replay == ReasoningReplay::Bound
-            && (self.base_url.is_none() || is_asked())
+            && (self.platform.is_own(self.base_url.as_deref()) || is_asked())
     }
 
     /// Adds a flag to `anthropic-beta`. Those of a request's own headers are added to it.

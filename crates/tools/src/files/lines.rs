@@ -180,12 +180,15 @@ fn whole(line: &[u8]) -> usize {
 
 /// True if a file that begins like that holds no text.
 fn is_binary(begin: &[u8]) -> bool {
-    let of_no_text = |kind: MediaType| {
-        kind.kind() != MediaKind::Text
-            && !kind.essence().ends_with("xml")
-            && !kind.essence().ends_with("json")
-    };
-    begin.iter().take(8 << 10).any(|byte| *byte == 0) || MediaType::sniff(begin).is_some_and(of_no_text)
+    begin.iter().take(8 << 10).any(|byte| *byte == 0)
+        || MediaType::sniff(begin).is_some_and(|kind| !is_text(&kind))
+}
+
+/// True of a type whose files are searched as they are.
+pub(super) fn is_text(media_type: &MediaType) -> bool {
+    media_type.kind() == MediaKind::Text
+        || media_type.essence().ends_with("xml")
+        || media_type.essence().ends_with("json")
 }
 
 #[cfg(test)]

@@ -189,17 +189,25 @@ impl Folders {
         };
         // Mail and RTF are text as well, of which a converter makes a better one.
         let is_document = self.texts.convert_by_name(path);
-        if is_document && let Ok(Some(reading)) = self.text_of(path, search.call) {
-            return search.reading(path, &reading);
+        let mut made = Ok(None);
+        if is_document {
+            made = self.text_of(path, search.call);
+            if let Ok(Some(reading)) = &made {
+                return search.reading(path, reading);
+            }
         }
         match Lines::of(file, SEARCHED) {
             Ok(Some(lines)) => return search.lines(path, lines),
-            Ok(None) if is_document => search.found.files_without_text += 1,
-            Ok(None) => match self.text_of(path, search.call) {
-                Ok(Some(reading)) => return search.reading(path, &reading),
-                Ok(None) => search.found.files_without_text += 1,
-                Err(_) => search.found.unreadable_files += 1,
-            },
+            Ok(None) => {
+                if !is_document {
+                    made = self.text_of(path, search.call);
+                }
+                match made {
+                    Ok(Some(reading)) => return search.reading(path, &reading),
+                    Ok(None) => search.found.files_without_text += 1,
+                    Err(_) => search.found.unreadable_files += 1,
+                }
+            }
             Err(_) => search.found.unreadable_files += 1,
         }
         true

@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::{Converter, Document, MediaKind, MediaType};
+use attache_core::{Converter, Document, MediaType};
 use bytes::Bytes;
 
-use super::lines::SEARCHED;
+use super::lines::{SEARCHED, is_text};
 use crate::local::Call;
 use crate::read_document::Reading;
 
@@ -102,12 +102,6 @@ impl Texts {
             kept.bytes -= length(&old);
         }
     }
-}
-
-fn is_text(media_type: &MediaType) -> bool {
-    media_type.kind() == MediaKind::Text
-        || media_type.essence().ends_with("xml")
-        || media_type.essence().ends_with("json")
 }
 
 impl fmt::Debug for Texts {

@@ -103,6 +103,16 @@ async fn names_of_sheets_are_found_and_a_converter_without_room_is_asked_again()
 }
 
 #[tokio::test]
+async fn a_document_that_is_too_large_to_be_read_is_unreadable_and_not_without_text() {
+    let kept = tempfile::tempdir().unwrap();
+    fs::write(kept.path().join("plan.pdf"), "%PDF-1.7\nrent\n").unwrap();
+    let folders = Folders::open([kept.path()], FileFilter::new()).unwrap().with_max_file_bytes(9);
+    let tools = file_tools(folders.with_converter(Pages::default()));
+    let found = json(&tools, "search_files", json!({"query": "rent"})).await;
+    assert_eq!(found, json!({"matches": [], "unreadableFiles": 1}));
+}
+
+#[tokio::test]
 async fn the_model_is_told_what_a_search_looks_into() {
     let kept = tempfile::tempdir().unwrap();
     let described = |folders: Folders| {

@@ -126,6 +126,8 @@ fn thinking_that_no_longer_fits_is_left_out_and_no_error() {
     for model in ["claude-fable-5", "claude-mythos-5-1", "claude-opus-5", "claude-haiku-5-5", MODEL] {
         assert_eq!(sent(MessagesCodec::new(model), strict()), (Value::Null, String::new()), "{model}");
     }
+    let named = MessagesCodec::new("claude-opus-5-5").with_base_url("https://api.anthropic.com/v1/");
+    assert_eq!(sent(named, strict()).1, flag);
     // Another server may know neither, unless somebody says so.
     let gateway = || MessagesCodec::new("claude-opus-5-5").with_base_url("https://gateway.example/v1");
     assert_eq!(sent(gateway(), strict()), (Value::Null, String::new()));
